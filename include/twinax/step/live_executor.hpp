@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "twinax/base/activity.hpp"
+#include "twinax/base/clock.hpp"
+#include "twinax/step/arena.hpp"
+#include "twinax/step/graph.hpp"
+#include "twinax/step/timeline.hpp"
+
+namespace twinax::step {
+
+/// Runs a graph for real: the calling thread issues ops in program order (credits and buffers are taken at issue), each lane is a thread.
+///
+/// A body's exception stops the run: nothing more is issued, no further body starts, all lanes come to rest, and `run` rethrows the first one.
+/// The executor can't be used after that. Threads: `run` one at a time.
+class LiveExecutor {
+ public:
+  /// `activity[lane]`, if not null, is kept up to date for hang reports (the issuing thread's waits for credits appear in none).
+  LiveExecutor(Clock& clock, Arena& arena, std::array<ActivitySlot*, kLanes> activity);
+  LiveExecutor(const LiveExecutor&) = delete;
+  LiveExecutor& operator=(const LiveExecutor&) = delete;
+  ~LiveExecutor();
+  /// Runs the graph once and returns when all its ops are complete. The graph has been verified.
+  StepRun run(const StepGraph& graph, std::int64_t step);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace twinax::step

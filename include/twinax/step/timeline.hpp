@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "twinax/step/graph.hpp"
+
+namespace twinax::step {
+
+/// One op as it ran. Times are the executor's clock's; `op` indexes the graph.
+struct Event {
+  OpId op;
+  std::int64_t step = 0;
+  Seconds issued{0};
+  Seconds begin{0};
+  Seconds end{0};
+};
+
+/// Where a step's time went, from its events. Exposed: a collective op runs while no compute op does.
+struct TimeSplit {
+  Seconds compute{0};
+  Seconds exposed_communication{0};
+  Seconds hidden_communication{0};
+};
+
+/// What one run of a graph did.
+struct StepRun {
+  std::vector<Event> events;             ///< one for each op, in program order
+  Seconds begin{0};
+  Seconds end{0};
+  std::vector<std::int64_t> pool_peaks;  ///< largest number of credits out, by pool
+  Bytes buffers_peak{0};                 ///< largest sum of live buffers
+  [[nodiscard]] Seconds duration() const { return end - begin; }
+};
+
+/// Splits a run's time by sweeping over its events.
+[[nodiscard]] TimeSplit split(const StepGraph& graph, std::span<const Event> events);
+
+/// One rank's events for a trace.
+struct RankTimeline {
+  int rank = 0;
+  std::vector<Event> events;
+};
+
+/// The Chrome/Perfetto trace format: a process per rank, a thread per lane, complete events in microseconds relative to the earliest begin; strict JSON
+/// whatever the names hold; arguments unit, step, bytes.
+[[nodiscard]] std::string to_trace_json(const StepGraph& graph, std::span<const RankTimeline> ranks);
+
+}  // namespace twinax::step

@@ -1,0 +1,10 @@
+# OpenBLAS with its C interface; defines twinax_cblas where it is found.
+find_path(Cblas_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas x86_64-linux-gnu)
+find_library(Cblas_LIBRARY openblas)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Cblas REQUIRED_VARS Cblas_LIBRARY Cblas_INCLUDE_DIR)
+if(Cblas_FOUND AND NOT TARGET twinax_cblas)
+  add_library(twinax_cblas INTERFACE)
+  target_include_directories(twinax_cblas SYSTEM INTERFACE ${Cblas_INCLUDE_DIR})
+  target_link_libraries(twinax_cblas INTERFACE ${Cblas_LIBRARY})
+endif()

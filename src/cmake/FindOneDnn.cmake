@@ -1,0 +1,10 @@
+# oneDNN under either of its names; defines twinax_dnnl where it is found.
+find_path(OneDnn_INCLUDE_DIR dnnl.h)
+find_library(OneDnn_LIBRARY dnnl)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(OneDnn REQUIRED_VARS OneDnn_LIBRARY OneDnn_INCLUDE_DIR)
+if(OneDnn_FOUND AND NOT TARGET twinax_dnnl)
+  add_library(twinax_dnnl INTERFACE)
+  target_include_directories(twinax_dnnl SYSTEM INTERFACE ${OneDnn_INCLUDE_DIR})
+  target_link_libraries(twinax_dnnl INTERFACE ${OneDnn_LIBRARY})
+endif()

@@ -1,0 +1,33 @@
+# twinax_test(NAME SOURCES a.cpp ... [LINK target ...] [RANKS 1 2 3 4] [LABELS label ...] [TIMEOUT seconds])
+# The one way to add a GoogleTest executable. Without RANKS it runs alone (GoogleTest's main); with RANKS it runs under mpiexec once
+# for each number, as NAME.nK, with the main of tests/support that agrees on the result over all ranks.
+function(twinax_test name)
+  cmake_parse_arguments(test "" "TIMEOUT" "SOURCES;LINK;RANKS;LABELS" ${ARGN})
+  if(NOT test_TIMEOUT)
+    set(test_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${test_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${name} PRIVATE ${test_LINK} twinax_warnings twinax_sanitize GTest::gmock)
+  if(test_RANKS)
+    target_link_libraries(${name} PRIVATE twinax_test_mpi_main)
+    foreach(ranks ${test_RANKS})
+      add_test(NAME ${name}.n${ranks}
+               COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} $<TARGET_FILE:${name}>)
+      set_tests_properties(${name}.n${ranks} PROPERTIES LABELS "mpi;${test_LABELS}" PROCESSORS ${ranks} TIMEOUT ${test_TIMEOUT}
+        ENVIRONMENT "${twinax_test_environment}")
+    endforeach()
+  else()
+    target_link_libraries(${name} PRIVATE GTest::gmock_main)
+    add_test(NAME ${name} COMMAND $<TARGET_FILE:${name}>)
+    set(labels ${test_LABELS})
+    if(NOT labels)
+      set(labels unit)
+    endif()
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT} ENVIRONMENT "${twinax_test_environment}")
+  endif()
+endfunction()
+
+set(twinax_test_environment
+    "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;UCX_WARN_UNUSED_ENV_VARS=n;OPENBLAS_NUM_THREADS=1;OMP_NUM_THREADS=1;TWINAX_DATA_DIR=$ENV{TWINAX_DATA_DIR}")
