@@ -1,0 +1,29 @@
+#pragma once
+
+#include "twinax/base/units.hpp"
+#include "twinax/fsdp/build_step.hpp"
+#include "twinax/fsdp/measure_compute.hpp"
+#include "twinax/net/profile.hpp"
+#include "twinax/step/cost.hpp"
+
+namespace twinax::fsdp {
+
+/// Each op at its bound: computing as measured without communication, communication at bytes / rate + latency.
+class BoundCost final : public step::Cost {
+ public:
+  /// `profile` null: an unshaped network, whose bound is 0. The references outlive the cost.
+  BoundCost(const BuiltStep& built, const StepPlan& plan, const ComputeTimes& times, const net::Profile* profile, int ranks_per_node);
+  [[nodiscard]] Seconds seconds(const step::StepGraph& graph, step::OpId op) const override;
+  /// max(computing, bytes / rate) of a step.
+  [[nodiscard]] Seconds roofline() const;
+
+ private:
+  [[nodiscard]] Seconds communication(const step::Op& op, bool with_latency) const;
+  const BuiltStep& built_;
+  const StepPlan& plan_;
+  const ComputeTimes& times_;
+  const net::Profile* profile_;
+  int ranks_per_node_;
+};
+
+}  // namespace twinax::fsdp

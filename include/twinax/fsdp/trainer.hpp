@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "twinax/base/dtype.hpp"
+#include "twinax/collective/collectives.hpp"
+#include "twinax/fsdp/build_step.hpp"
+#include "twinax/fsdp/flat_parameter.hpp"
+#include "twinax/fsdp/sharded_adamw.hpp"
+#include "twinax/fsdp/strategy.hpp"
+#include "twinax/nn/model.hpp"
+#include "twinax/step/live_executor.hpp"
+
+namespace twinax::fsdp {
+
+/// How a model is trained.
+struct TrainerOptions {
+  Strategy strategy = Strategy::Full;
+  Limiter limiter = Limiter::Window;
+  std::int64_t limit = 2;
+  std::int64_t prefetch = 1;
+  Dtype wire = Dtype::Fp32;
+  std::uint64_t seed = 1;
+  std::int64_t micro_batch = 1;    ///< sequences computed at once, at most
+  std::int64_t micro_batches = 1;  ///< of a step; the same on all ranks
+  AdamwOptions optimizer;
+};
+
+/// This rank's part of a step's batch. tokens [sequences, length + 1].
+struct RankBatch {
+  std::span<const std::int32_t> tokens;
+  std::int64_t sequences = 0;      ///< at most micro_batch * micro_batches; 0 is allowed
+  std::int64_t length = 0;
+  std::int64_t global_tokens = 0;  ///< targets of the whole step over all ranks: what the loss is the mean over
+};
+
+/// What a step did; loss, tokens and norm are of all ranks, the run is this rank's.
+struct StepOutcome {
+  step::StepRun run;
+  double loss = 0;             ///< nats a token, mean over the global batch
+  double gradient_norm = 0;    ///< global, before clipping
+  double learning_rate = 0;
+  std::int64_t tokens = 0;
+  bool skipped = false;        ///< the norm was not finite: no update was made
+};
+
+/// Trains a model whose units are sharded (or replicated) over a group of ranks, by running one step graph a step.
+///
+/// Construction, step, evaluate and whole_* are collective on the group. Threads: one at a time.
+class Trainer {
+ public:
+  /// The references outlive the trainer. Throws InvalidArgument if the schedule can't work (a limit of 0 with a window, say).
+  Trainer(nn::Model<float>& model, collective::Collectives& collectives, step::LiveExecutor& executor, const TrainerOptions& options);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  /// Runs one training step.
+  StepOutcome step(std::int64_t step, const RankBatch& batch);
+  /// Computes a step's loss and gradients without the update: for checking.
+  StepOutcome gradients_only(std::int64_t step, const RankBatch& batch);
+  /// Loss of a batch of at most `micro_batch` sequences, without training.
+  StepOutcome evaluate(std::int64_t step, const RankBatch& batch);
+
+  /// A unit's whole parameters or (after gradients_only) gradients, fp32, without padding.
+  [[nodiscard]] std::vector<float> whole_parameters(std::size_t unit);
+  [[nodiscard]] std::vector<float> whole_gradients(std::size_t unit);
+
+  /// The persistent state of this rank: parameters, gradients, moments.
+  [[nodiscard]] Bytes state_bytes() const;
+  /// The training step's graph.
+  [[nodiscard]] const BuiltStep& built() const;
+  /// The plan it was built from.
+  [[nodiscard]] const StepPlan& plan() const;
+
+ private:
+  class Bodies;
+  std::unique_ptr<Bodies> bodies_;
+};
+
+}  // namespace twinax::fsdp

@@ -1,0 +1,140 @@
+#include "app/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <sstream>
+
+namespace twinax::app {
+namespace {
+
+constexpr const char* kAbout =
+    "twinax: does this model at this scale need an HPC network, or will Ethernet do?\n"
+    "Trains sharded models over real or emulated networks and records where the time goes.\n"
+    "Start ranks with mpirun, or as threads of one process with --set net.transport=loopback --ranks N.";
+
+/// Options that are short for a --set of one key.
+struct Shorthands {
+  std::string net, emulate, record;
+};
+
+void add_run_options(CLI::App& command, RunArguments& arguments, const char* file_help) {
+  command.add_option("file", arguments.file, file_help)->required();
+  command.add_option("--set", arguments.set, "Set a key: --set train.steps=100 (`twinax config` lists all); may be repeated, the last one wins")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--ranks", arguments.ranks, "Number of ranks of the loopback transport (threads of one process)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  command.add_flag("--quiet", arguments.quiet, "No progress lines, only warnings and results");
+}
+
+void add_shorthands(CLI::App& command, Shorthands& shorthands) {
+  command.add_option("--net", shorthands.net, "Shape traffic like a network of the catalog: short for --set net.profile=PROFILE")->type_name("PROFILE");
+  command
+      .add_option("--emulate", shorthands.emulate,
+                  "Slow the network by as much as a rank is slower than this accelerator: short for --set emulate.accelerator=NAME")
+      ->type_name("NAME");
+}
+
+void apply_shorthands(const Shorthands& shorthands, RunArguments& arguments) {
+  if (!shorthands.net.empty()) arguments.set.push_back("net.profile=" + shorthands.net);
+  if (!shorthands.emulate.empty()) arguments.set.push_back("emulate.accelerator=" + shorthands.emulate);
+  if (!shorthands.record.empty()) arguments.set.push_back("record.path=" + shorthands.record);
+}
+
+/// All commands, their options bound to the fields of `line`.
+class Parser {
+ public:
+  Parser() : app_(kAbout, "twinax") {
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", std::string("twinax ") + TWINAX_VERSION);
+    add_train();
+    add_sweep();
+    add_others();
+  }
+
+  CommandLine parse(int argc, char** argv, bool speaks) {
+    CommandLine line;
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      std::ostringstream out;
+      std::ostringstream err;
+      const int code = app_.exit(error, out, err);
+      if (speaks) std::cout << out.str() << std::flush;
+      if (speaks) std::cerr << err.str() << std::flush;
+      line.exit_code = code == 0 ? 0 : 2;
+      return line;
+    }
+    apply_shorthands(train_short_, train_);
+    apply_shorthands(sweep_short_, sweep_);
+    if (train_command_->parsed()) line.train = train_;
+    if (sweep_command_->parsed()) line.sweep = sweep_;
+    if (config_command_->parsed()) line.config = config_;
+    if (report_command_->parsed()) line.report = report_;
+    if (prepare_command_->parsed()) line.prepare = prepare_;
+    if (repair_command_->parsed()) line.repair = repair_;
+    return line;
+  }
+
+ private:
+  void add_train() {
+    train_command_ = app_.add_subcommand("train", "Train a model; under mpirun every process is a rank, alone it is one rank");
+    add_run_options(*train_command_, train_, "Config file (TOML), e.g. experiments/gpt-small.toml");
+    add_shorthands(*train_command_, train_short_);
+    train_command_->add_option("--record", train_short_.record, "Write the run's record (HDF5): short for --set record.path=FILE")->type_name("FILE");
+    train_command_->add_option("--dump", train_.dump, "Write the first step's parameters, gradients, batch and loss (HDF5), for checking")
+        ->type_name("FILE");
+    train_command_->add_option("--trace", train_.trace, "Write the last step's timeline of all ranks (Chrome/Perfetto JSON)")->type_name("FILE");
+    train_command_->add_option("--same-choices-as", train_.same_choices_as, "Use the choices that a recorded run made by timing, for the same bits")
+        ->type_name("RECORD");
+  }
+
+  void add_sweep() {
+    sweep_command_ = app_.add_subcommand("sweep", "Run a matrix of configurations in one job, in rotation; continues what is already recorded");
+    add_run_options(*sweep_command_, sweep_, "Sweep file (TOML), e.g. experiments/demo.toml");
+    add_shorthands(*sweep_command_, sweep_short_);
+    sweep_command_->add_option("--out", sweep_.out, "Directory of the records (default: results/<name of the sweep file>)")->type_name("DIR");
+  }
+
+  void add_others() {
+    config_command_ = app_.add_subcommand("config", "Print every key with type, default, range and help; or a file's effective config");
+    config_command_->add_option("file", config_.file, "Config file (TOML) whose effective config is printed");
+    config_command_->add_option("--set", config_.set, "Set a key")->type_name("KEY=VALUE")->allow_extra_args(false);
+    report_command_ = app_.add_subcommand("report", "Draw figures, a table and report.html from records");
+    report_command_->add_option("files", report_.files, "Records (HDF5)")->required();
+    report_command_->add_option("-o,--out", report_.out, "Directory that the report is written to")->required()->type_name("DIR");
+    CLI::App* data = app_.add_subcommand("data", "Prepare data");
+    data->require_subcommand(1);
+    prepare_command_ = data->add_subcommand("prepare", "Tokenize a text file, or a folder of text files, into a file that training maps");
+    prepare_command_->add_option("text", prepare_.text, "Text file or folder")->required();
+    prepare_command_->add_option("-o,--out", prepare_.out, "Token file to write (default: in the cache that training looks in)")->type_name("FILE");
+    prepare_command_->add_option("--tokenizer", prepare_.tokenizer, "bytes")->default_val("bytes");
+    CLI::App* record = app_.add_subcommand("record", "Look after records");
+    record->require_subcommand(1);
+    repair_command_ = record->add_subcommand("repair", "Clear the mark that a killed run leaves, so that any HDF5 tool opens its record");
+    repair_command_->add_option("file", repair_.file, "Record (HDF5)")->required();
+  }
+
+  CLI::App app_;
+  CLI::App* train_command_ = nullptr;
+  CLI::App* sweep_command_ = nullptr;
+  CLI::App* config_command_ = nullptr;
+  CLI::App* report_command_ = nullptr;
+  CLI::App* prepare_command_ = nullptr;
+  CLI::App* repair_command_ = nullptr;
+  TrainArguments train_;
+  SweepArguments sweep_;
+  ConfigArguments config_;
+  ReportArguments report_;
+  DataArguments prepare_;
+  RepairArguments repair_;
+  Shorthands train_short_;
+  Shorthands sweep_short_;
+};
+
+}  // namespace
+
+CommandLine read_command_line(int argc, char** argv, bool speaks) { return Parser().parse(argc, argv, speaks); }
+
+}  // namespace twinax::app

@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "app/commands.hpp"
+#include "app/experiment.hpp"
+#include "twinax/base/config.hpp"
+#include "twinax/base/error.hpp"
+#include "twinax/base/log.hpp"
+
+namespace twinax::app {
+
+int config_command(const ConfigArguments& arguments) {
+  try {
+    if (arguments.file.empty() && arguments.set.empty()) {
+      fmt::print("{}", config_reference());
+      return 0;
+    }
+    constexpr std::array<std::string_view, 2> kSweepTables{"sweep", "axes"};
+    Config config;
+    if (!arguments.file.empty()) config = load_config(arguments.file, {}, kSweepTables);
+    for (const std::string& assignment : arguments.set) config.set(assignment);
+    fmt::print("{}", config.to_toml());
+    return 0;
+  } catch (const Error& error) {
+    log_error(error.what());
+    return 2;
+  }
+}
+
+}  // namespace twinax::app

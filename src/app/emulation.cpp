@@ -1,0 +1,120 @@
+#include "app/emulation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "app/paths.hpp"
+#include "twinax/base/error.hpp"
+#include "twinax/base/nearest.hpp"
+#include "twinax/base/toml.hpp"
+#include "twinax/base/units_text.hpp"
+
+namespace twinax::app {
+namespace {
+
+[[noreturn]] void refuse(const TomlFile& file, const TomlEntry& entry, std::string_view allowed) {
+  throw ConfigError(fmt::format("{}:{}: {}: {}", file.path, entry.line, entry.key, allowed));
+}
+
+const std::string& text_of(const TomlFile& file, const TomlEntry& entry) {
+  const auto* text = entry.value.is_array ? nullptr : std::get_if<std::string>(&entry.value.items.front());
+  if (text == nullptr) refuse(file, entry, "must be a text in quotes");
+  return *text;
+}
+
+void set_field(Accelerator& accelerator, const TomlFile& file, const TomlEntry& entry, std::string_view field) {
+  if (field == "peak") {
+    try {
+      accelerator.peak = parse_flops_rate(text_of(file, entry));
+    } catch (const InvalidArgument& error) {
+      refuse(file, entry, error.what());
+    }
+  } else if (field == "sustained") {
+    const auto* share = entry.value.is_array ? nullptr : std::get_if<double>(&entry.value.items.front());
+    if (share == nullptr || *share <= 0 || *share > 1) refuse(file, entry, "must be a share above 0 and at most 1, such as 0.45");
+    accelerator.sustained = *share;
+  } else if (field == "source") {
+    accelerator.source = text_of(file, entry);
+  } else if (field != "memory") {
+    refuse(file, entry, "is not a key of an accelerator: peak, sustained, memory, source");
+  }
+}
+
+std::vector<Accelerator> read_accelerators(const std::string& path) {
+  const TomlFile file = read_toml(path);
+  std::vector<Accelerator> all;
+  for (const TomlEntry& entry : file.entries) {
+    const std::size_t dot = entry.key.find('.');
+    if (dot == std::string::npos) refuse(file, entry, "stands outside any accelerator's table");
+    const std::string name = entry.key.substr(0, dot);
+    if (all.empty() || all.back().name != name) all.push_back({.name = name});
+    set_field(all.back(), file, entry, std::string_view(entry.key).substr(dot + 1));
+  }
+  for (const Accelerator& accelerator : all) {
+    if (accelerator.peak.value <= 0 || accelerator.source.empty()) {
+      throw ConfigError(fmt::format("{}: [{}] lacks its peak or its source", path, accelerator.name));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string catalog_path(const Config& config, std::string_view key, std::string_view file) {
+  const std::string& given = config.text(key);
+  return given.empty() ? find_shared(std::filesystem::path("experiments") / "catalog" / file).string() : given;
+}
+
+Accelerator find_accelerator(const std::string& catalog, const std::string& name) {
+  const std::vector<Accelerator> all = read_accelerators(catalog);
+  const auto found = std::ranges::find(all, name, &Accelerator::name);
+  if (found != all.end()) return *found;
+  std::vector<std::string> names;
+  for (const Accelerator& accelerator : all) names.push_back(accelerator.name);
+  throw ConfigError(fmt::format("emulate.accelerator = {}: not in {}; did you mean {}? It has: {}", name, catalog, nearest(name, names),
+                                fmt::join(names, ", ")));
+}
+
+Emulation make_emulation(const Config& config, FlopsPerSecond rank_rate) {
+  Emulation emulation{.accelerator = config.text("emulate.accelerator"), .dilation = 1, .rank_rate = rank_rate, .emulated_rate = {0}};
+  if (emulation.accelerator != "none") {
+    const Accelerator accelerator = find_accelerator(catalog_path(config, "emulate.catalog", "accelerators.toml"), emulation.accelerator);
+    emulation.emulated_rate = accelerator.sustained_rate() * static_cast<double>(config.integer("emulate.accelerators"));
+    emulation.dilation = emulation.emulated_rate / rank_rate;
+  }
+  if (config.real("net.dilation") > 0) emulation.dilation = config.real("net.dilation");
+  return emulation;
+}
+
+std::optional<net::Profile> make_profile(const Config& config, const Emulation& emulation, std::int64_t parameters, int nodes) {
+  const std::string& name = config.text("net.profile");
+  if (name == "none") return std::nullopt;
+  net::Profile profile = net::find_profile(net::read_profiles(catalog_path(config, "net.catalog", "networks.toml")), name);
+  if (const double stood_for = config.real("emulate.parameters"); stood_for > 0) {
+    const double share = static_cast<double>(parameters) / stood_for;
+    for (Seconds* time : {&profile.latency, &profile.in_node_latency, &profile.jitter, &profile.tail}) *time = *time * share;
+    const Bytes chunk = config.bytes("net.chunk");
+    profile.rate = chunk / (chunk / profile.rate + profile.message_overhead * profile.achievable);
+    profile.message_overhead = {0};
+  }
+  if (const std::int64_t m = config.integer("emulate.nodes"); m > 1 && nodes > 1) {
+    // A ring of N nodes moves (N - 1) / N of the model into each; the rate is scaled so that bytes per FLOP are those of M nodes.
+    const auto share = [](double n) { return (n - 1) / n; };
+    profile.rate = profile.rate * (share(nodes) / share(static_cast<double>(m)));
+  }
+  return profile.dilated(emulation.dilation);
+}
+
+std::string stands_for(const Config& config, const Emulation& emulation, std::int64_t parameters, int nodes, std::int64_t tokens_per_node) {
+  if (emulation.accelerator == "none") return "";
+  const std::int64_t stood_nodes = config.integer("emulate.nodes") > 0 ? config.integer("emulate.nodes") : nodes;
+  const double stood_parameters = config.real("emulate.parameters") > 0 ? config.real("emulate.parameters") : static_cast<double>(parameters);
+  const auto count = [](double n) { return n >= 1e9 ? fmt::format("{:.3g} billion", n / 1e9) : fmt::format("{:.3g} million", n / 1e6); };
+  return fmt::format("{} nodes with {} {} each, {} tokens a node and step, a model of {} parameters", stood_nodes,
+                     config.integer("emulate.accelerators"), emulation.accelerator, tokens_per_node, count(stood_parameters));
+}
+
+}  // namespace twinax::app

@@ -1,0 +1,169 @@
+#include "app/sweep_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+#include "app/experiment.hpp"
+#include "twinax/base/error.hpp"
+
+namespace twinax::app {
+namespace {
+
+constexpr std::array<std::string_view, 2> kOwnTables{"sweep", "axes"};
+
+[[noreturn]] void refuse(const TomlFile& file, const TomlEntry& entry, std::string_view what) {
+  throw ConfigError(fmt::format("{}:{}: {}: {}", file.path, entry.line, entry.key, what));
+}
+
+std::int64_t whole_number(const TomlFile& file, const TomlEntry& entry, const TomlValue::Scalar& value, std::int64_t minimum) {
+  const auto* number = std::get_if<std::int64_t>(&value);
+  if (number == nullptr || *number < minimum) refuse(file, entry, fmt::format("must be a whole number from {} up", minimum));
+  return *number;
+}
+
+std::vector<std::string> texts(const TomlEntry& entry) {
+  std::vector<std::string> all;
+  for (const TomlValue::Scalar& item : entry.value.items) all.push_back(to_set_text(item));
+  return all;
+}
+
+void read_repeats(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry) {
+  constexpr std::int64_t kFewest = 6;
+  if (entry.value.items.empty() || entry.value.items.size() > 2) refuse(file, entry, "is a number, or [at least, at most]");
+  sweep.repeats_minimum = whole_number(file, entry, entry.value.items.front(), kFewest);
+  sweep.repeats_maximum = whole_number(file, entry, entry.value.items.back(), sweep.repeats_minimum);
+}
+
+void read_own_key(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry, const std::string& key) {
+  const TomlValue& value = entry.value;
+  if (value.items.empty()) refuse(file, entry, "must not be empty");
+  if (key == "title") {
+    sweep.title = to_set_text(value.items.front());
+  } else if (key == "repeats") {
+    read_repeats(sweep, file, entry);
+  } else if (key == "precision") {
+    const auto* share = std::get_if<double>(&value.items.front());
+    if (value.is_array || share == nullptr || *share < 0 || *share >= 1) refuse(file, entry, "must be a share from 0 to below 1, such as 0.05");
+    sweep.precision = *share;
+  } else if (key == "warmup_steps") {
+    sweep.warmup_steps = whole_number(file, entry, value.items.front(), 0);
+  } else if (key == "per_rank") {
+    sweep.per_rank = texts(entry);
+  } else if (key.starts_with("baseline.")) {
+    sweep.baseline.emplace_back(key.substr(9), to_set_text(value.items.front()));
+  } else {
+    refuse(file, entry, "is not a key of a sweep: title, repeats, precision, warmup_steps, baseline, per_rank");
+  }
+}
+
+void read_axis(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry, const std::string& key) {
+  if (!entry.value.is_array || entry.value.items.empty()) refuse(file, entry, "an axis is a list of values, such as [1, 2]");
+  Axis axis{.key = key, .values = texts(entry), .is_text = std::holds_alternative<std::string>(entry.value.items.front())};
+  for (const std::string& value : axis.values) {
+    if (std::ranges::count(axis.values, value) > 1) refuse(file, entry, fmt::format("the value {} stands twice", value));
+    if (key == "ranks") continue;
+    Config tried = sweep.config;
+    tried.set(key, value, fmt::format("{}:{}", file.path, entry.line));
+  }
+  if (key == "ranks") {
+    for (const TomlValue::Scalar& item : entry.value.items) (void)whole_number(file, entry, item, 1);
+  }
+  std::erase_if(sweep.axes, [&](const Axis& known) { return known.key == key; });
+  sweep.axes.push_back(std::move(axis));
+}
+
+void check_baseline(const SweepFile& sweep) {
+  for (const auto& [key, value] : sweep.baseline) {
+    const auto axis = std::ranges::find(sweep.axes, key, &Axis::key);
+    if (axis == sweep.axes.end()) throw ConfigError(fmt::format("{}: sweep.baseline names {}, which is no axis", sweep.path, key));
+    if (std::ranges::find(axis->values, value) == axis->values.end()) {
+      throw ConfigError(fmt::format("{}: sweep.baseline sets {} = {}, which is not on its axis: {}", sweep.path, key, value,
+                                    fmt::join(axis->values, ", ")));
+    }
+  }
+}
+
+}  // namespace
+
+SweepFile read_sweep(const std::string& path, std::span<const std::string> sets) {
+  SweepFile sweep{.path = path, .name = std::filesystem::path(path).stem().string(), .config = load_config(path, sets, kOwnTables)};
+  for (const TomlFile& file : read_with_bases(path)) {
+    for (const TomlEntry& entry : file.entries) {
+      if (entry.key.starts_with("sweep.")) read_own_key(sweep, file, entry, entry.key.substr(6));
+      if (entry.key.starts_with("axes.")) read_axis(sweep, file, entry, entry.key.substr(5));
+    }
+  }
+  if (sweep.axes.empty()) throw ConfigError(fmt::format("{}: a sweep needs an [axes] table, such as \"net.profile\" = [\"none\", \"ethernet-25g\"]", path));
+  if (sweep.title.empty()) sweep.title = sweep.name;
+  if (sweep.config.integer("train.steps") <= sweep.warmup_steps) {
+    throw ConfigError(fmt::format("{}: train.steps = {} leaves nothing to measure after sweep.warmup_steps = {}", path,
+                                  sweep.config.integer("train.steps"), sweep.warmup_steps));
+  }
+  check_baseline(sweep);
+  return sweep;
+}
+
+std::vector<Point> points_of(const SweepFile& sweep) {
+  std::vector<Point> points{{}};
+  for (const Axis& axis : sweep.axes) {
+    std::vector<Point> longer;
+    for (const Point& point : points) {
+      for (const std::string& value : axis.values) {
+        longer.push_back(point);
+        longer.back().emplace_back(axis.key, value);
+      }
+    }
+    points = std::move(longer);
+  }
+  return points;
+}
+
+int ranks_of(const Point& point, int world_size) {
+  for (const auto& [key, value] : point) {
+    if (key == "ranks") return std::stoi(value);
+  }
+  return world_size;
+}
+
+Config config_of(const SweepFile& sweep, const Point& point, int ranks) {
+  Config config = sweep.config;
+  for (const auto& [key, value] : point) {
+    if (key != "ranks") config.set(key, value, fmt::format("the axis {} of {}", key, sweep.path));
+  }
+  for (const std::string& key : sweep.per_rank) {
+    config.set(key, std::to_string(config.integer(key) * ranks), fmt::format("sweep.per_rank of {}", sweep.path));
+  }
+  return config;
+}
+
+std::string to_line(const Point& point) {
+  std::string line;
+  for (const auto& [key, value] : point) line += fmt::format("{}{}={}", line.empty() ? "" : " ", key, value);
+  return line;
+}
+
+std::string to_toml(const SweepFile& sweep, const Point& point) {
+  std::string text;
+  for (const auto& [key, value] : point) {
+    const auto axis = std::ranges::find(sweep.axes, key, &Axis::key);
+    const bool quoted = axis != sweep.axes.end() && axis->is_text;
+    text += quoted ? fmt::format("\"{}\" = \"{}\"\n", key, value) : fmt::format("\"{}\" = {}\n", key, value);
+  }
+  return text;
+}
+
+std::string to_slug(const Point& point) {
+  std::string slug;
+  for (const auto& [key, value] : point) {
+    if (!slug.empty()) slug += '_';
+    if (key == "ranks") slug += "ranks";
+    for (const char c : value) slug += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' ? c : '-';
+  }
+  return slug;
+}
+
+}  // namespace twinax::app

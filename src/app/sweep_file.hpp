@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "twinax/base/config.hpp"
+
+namespace twinax::app {
+
+/// One axis: a config key, or `ranks`, and the values it takes, as with --set.
+struct Axis {
+  std::string key;
+  std::vector<std::string> values;
+  bool is_text = false;  ///< whether values are quoted when a point is written down
+};
+
+/// Values of all axes (or, for a baseline, of some), in the axes' order.
+using Point = std::vector<std::pair<std::string, std::string>>;
+
+/// A matrix of runs, as a file describes it.
+struct SweepFile {
+  std::string path;
+  std::string name;                    ///< the file's, without folder and ending
+  std::string title;
+  Config config;                       ///< what all points have in common
+  std::vector<Axis> axes;
+  Point baseline;                      ///< the point that ratios refer to; axes it leaves out match the point compared
+  std::vector<std::string> per_rank;   ///< integer keys multiplied by a point's ranks
+  std::int64_t repeats_minimum = 6;
+  std::int64_t repeats_maximum = 6;
+  double precision = 0;                ///< half width of every interval over its median at which repeats stop; 0 = at the minimum
+  std::int64_t warmup_steps = 1;
+};
+
+/// Reads a sweep; `sets` are applied to all points. Throws ConfigError that names file, line, key and what is allowed: an axis of an unknown key, an empty
+/// axis, a value that its key refuses, fewer than 6 repeats (an interval of 95% needs them), a baseline off the axes.
+[[nodiscard]] SweepFile read_sweep(const std::string& path, std::span<const std::string> sets);
+
+/// The matrix, the last axis fastest.
+[[nodiscard]] std::vector<Point> points_of(const SweepFile& sweep);
+
+/// A point's config: the common one, then its values, then `per_rank` keys times `ranks`.
+[[nodiscard]] Config config_of(const SweepFile& sweep, const Point& point, int ranks);
+
+/// How many ranks a point runs on: its `ranks`, else all.
+[[nodiscard]] int ranks_of(const Point& point, int world_size);
+
+/// "net.profile=ethernet-25g fsdp.limiter=none", for people.
+[[nodiscard]] std::string to_line(const Point& point);
+/// The same as TOML, a line an axis, for the record.
+[[nodiscard]] std::string to_toml(const SweepFile& sweep, const Point& point);
+/// "ethernet-25g_none_r2", a part of a file name.
+[[nodiscard]] std::string to_slug(const Point& point);
+
+}  // namespace twinax::app

@@ -1,0 +1,124 @@
+#include "fsdp/trainer_bodies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "twinax/base/error.hpp"
+#include "twinax/tensor/kernels.hpp"
+
+namespace twinax::fsdp {
+
+TrainerBodies::TrainerBodies(nn::Model<float>& model, collective::Collectives& collectives, const TrainerOptions& options, StepPlan plan)
+    : model_(model), collectives_(collectives), options_(options), plan_(std::move(plan)) {
+  const bool replicates = options_.strategy == Strategy::Replicate;
+  std::int64_t largest = 0;
+  for (std::size_t u = 0; u < model.units().size(); ++u) {
+    flats_.emplace_back(model.units()[u], u, options_.seed, replicates ? 1 : plan_.ranks, replicates ? 0 : collectives.group().index);
+    largest = std::max(largest, plan_.layouts[u].shard);
+  }
+  if (!plan_.is_resident() && plan_.micro_batches > 1) reduced_.resize(static_cast<std::size_t>(largest));
+}
+
+void TrainerBodies::begin(std::int64_t step, const RankBatch& batch, Mode mode) {
+  const std::int64_t room = options_.micro_batch * (mode == Mode::Evaluate ? 1 : plan_.micro_batches);
+  if (batch.sequences > room || std::ssize(batch.tokens) != batch.sequences * (batch.length + 1)) {
+    throw InvalidArgument("a rank's batch of " + std::to_string(batch.sequences) + " sequences of " + std::to_string(batch.length) + " tokens (" +
+                          std::to_string(batch.tokens.size()) + " given) does not fit the plan's " + std::to_string(room) + " sequences");
+  }
+  step_ = step;
+  batch_ = batch;
+  mode_ = mode;
+  loss_sum_ = 0;
+  squared_norm_ = 0;
+}
+
+nn::TokenBatch TrainerBodies::micro(std::int64_t micro_batch) const {
+  const std::int64_t first = std::min(batch_.sequences, micro_batch * options_.micro_batch);
+  const std::int64_t count = std::min(batch_.sequences - first, options_.micro_batch);
+  const std::int64_t row = batch_.length + 1;
+  return {.tokens = batch_.tokens.subspan(static_cast<std::size_t>(first * row), static_cast<std::size_t>(count * row)),
+          .sequences = count,
+          .length = batch_.length};
+}
+
+std::span<const float> TrainerBodies::parameters_of(std::size_t stage, std::span<const float> whole) {
+  const int unit = plan_.stages[stage].unit;
+  const auto elements = static_cast<std::size_t>(plan_.layouts[static_cast<std::size_t>(unit)].elements);
+  return whole.empty() ? std::as_const(flat(unit)).master().first(elements) : whole.first(elements);
+}
+
+void TrainerBodies::gather(int unit, std::span<float> whole) {
+  collectives_.all_gather(flat(unit).master(), whole, plan_.wire, net::Purpose::Parameters);
+}
+
+void TrainerBodies::forward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole) {
+  if (stage == 0) model_.start(micro(micro_batch));
+  model_.forward(stage, parameters_of(stage, whole));
+  if (stage + 1 == plan_.stages.size()) loss_sum_ += model_.loss_sum();
+}
+
+void TrainerBodies::backward(std::size_t stage, std::int64_t /*micro_batch*/, std::span<const float> whole, std::span<float> gradients,
+                             bool is_first) {
+  const std::span<float> into = gradients.empty() ? flat(plan_.stages[stage].unit).gradient() : gradients;
+  if (is_first) std::ranges::fill(into, 0.0F);
+  const std::span<const float> parameters = parameters_of(stage, whole);
+  model_.backward(stage, parameters, into.first(parameters.size()), 1.0F / static_cast<float>(std::max<std::int64_t>(batch_.global_tokens, 1)));
+}
+
+void TrainerBodies::reduce(int unit, std::span<float> gradients, bool is_first) {
+  const std::span<float> mine = flat(unit).gradient();
+  if (gradients.empty()) {
+    collectives_.all_reduce(mine, plan_.wire, net::Purpose::Gradients);
+  } else if (is_first) {
+    collectives_.reduce_scatter(gradients, mine, plan_.wire, net::Purpose::Gradients);
+  } else {
+    const std::span<float> sum = std::span(reduced_).first(mine.size());
+    collectives_.reduce_scatter(gradients, sum, plan_.wire, net::Purpose::Gradients);
+    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] += sum[i];
+  }
+}
+
+void TrainerBodies::norm() {
+  // Replicas hold the same gradients: they count once.
+  if (plan_.strategy == Strategy::Replicate && collectives_.group().index != 0) return;
+  for (const FlatParameter& parameter : flats_) {
+    squared_norm_ += tensor::squared_norm<float>(parameter.gradient());
+  }
+}
+
+void TrainerBodies::total() {
+  std::array<double, 3> sums{loss_sum_, static_cast<double>(batch_.sequences * batch_.length), squared_norm_};
+  collectives_.all_reduce(sums, net::Purpose::Metrics);
+  totals_ = {.loss_sum = sums[0], .tokens = sums[1], .squared_norm = sums[2]};
+}
+
+void TrainerBodies::optimize(int unit) {
+  if (mode_ != Mode::Train || !std::isfinite(totals_.squared_norm)) return;
+  if (unit == 0) ++updates_;
+  const double factor = clip_factor(options_.optimizer, std::sqrt(totals_.squared_norm));
+  update(flat(unit), options_.optimizer, learning_rate_at(options_.optimizer, step_), factor, updates_);
+}
+
+std::vector<float> TrainerBodies::whole(std::size_t unit, bool gradients) {
+  FlatParameter& parameter = flats_[unit];
+  const std::span<const float> mine = gradients ? parameter.gradient() : parameter.master();
+  std::vector<float> all(static_cast<std::size_t>(parameter.layout().padded));
+  if (plan_.is_resident()) {
+    std::ranges::copy(mine, all.begin());
+  } else {
+    collectives_.all_gather(mine, all, Dtype::Fp32, net::Purpose::Control);
+  }
+  all.resize(static_cast<std::size_t>(parameter.layout().elements));
+  return all;
+}
+
+Bytes TrainerBodies::state_bytes() const {
+  Bytes sum{0};
+  for (const FlatParameter& parameter : flats_) sum += parameter.bytes();
+  return sum;
+}
+
+}  // namespace twinax::fsdp
