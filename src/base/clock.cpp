@@ -17,7 +17,9 @@ Seconds read(clockid_t id) {
 
 }  // namespace
 
-Seconds SystemClock::now() const { return read(CLOCK_MONOTONIC); }
+Seconds SystemClock::now() const {
+  return read(CLOCK_MONOTONIC);
+}
 
 void SystemClock::sleep_until(Seconds deadline) {
   if (deadline <= now()) return;
@@ -29,8 +31,12 @@ void SystemClock::sleep_until(Seconds deadline) {
   }
 }
 
-void use_precise_sleeps() noexcept { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
+void use_precise_sleeps() noexcept {
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+}
 
-Seconds thread_cpu_time() { return read(CLOCK_THREAD_CPUTIME_ID); }
+Seconds thread_cpu_time() {
+  return read(CLOCK_THREAD_CPUTIME_ID);
+}
 
 }  // namespace twinax

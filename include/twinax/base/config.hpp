@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "twinax/base/toml.hpp"
@@ -18,12 +17,12 @@ enum class KeyType : std::uint8_t { Flag, Integer, Real, Text, Bytes, Seconds, R
 
 /// One key's declaration: the only place that knows its type, default, range and help.
 struct KeyDeclaration {
-  std::string_view name;           ///< dotted, e.g. "train.steps"
+  std::string_view name;  ///< dotted, e.g. "train.steps"
   KeyType type;
-  std::string_view default_text;   ///< as it would be written with --set
-  double minimum, maximum;         ///< of numbers and quantities (base units); of no meaning for texts and flags
+  std::string_view default_text;          ///< as it would be written with --set
+  double minimum, maximum;                ///< of numbers and quantities (base units); of no meaning for texts and flags
   std::vector<std::string_view> allowed;  ///< of texts: the choices, empty = any
-  std::string_view help;           ///< one line; says the unit of plain numbers
+  std::string_view help;                  ///< one line; says the unit of plain numbers
 };
 
 /// All keys, in the order of the reference.
@@ -35,9 +34,14 @@ class Config {
   /// All defaults.
   Config();
 
-  /// Sets keys from a file's entries. Throws ConfigError naming file, line, key, value and what is allowed; an unknown key names the nearest known one.
-  void apply(const TomlFile& file);
-  /// Sets one key from `--set key=value` text, read by the key's declared type (a path that looks like a number stays a path).
+  /// Sets keys from a file's entries, but for those named in `ignored_tables` or within them (`sweep`, `axes`, also a single key such as
+  /// `base`). Throws ConfigError naming file, line, key, value and what is allowed; an unknown key names the nearest known one.
+  ///
+  /// Whole numbers will do for Real keys, and a real that is whole (`1e3`) for Integer keys. Quantities are texts with their unit
+  /// ("256KiB"), except that a key whose name ends in "seconds" takes a plain number of seconds as well as a time ("60s").
+  void apply(const TomlFile& file, std::span<const std::string_view> ignored_tables = {});
+  /// Sets one key from `--set key=value` text, read by the key's declared type (a path that looks like a number stays a path). The first
+  /// `=` divides.
   void set(std::string_view assignment);
   /// Sets one key from a text value; `origin` is how messages call the source ("--net", "the axis net.profile of demo.toml").
   void set(std::string_view key, std::string_view text, std::string_view origin);
@@ -57,12 +61,12 @@ class Config {
   [[nodiscard]] std::string to_toml() const;
 
  private:
-  using Value = std::variant<bool, std::int64_t, double, std::string>;
   struct Entry {
     const KeyDeclaration* declaration;
-    Value value;
+    TomlValue::Scalar value;
     bool set = false;
   };
+  Entry& find(std::string_view key, std::string_view origin, std::string_view shown);
   [[nodiscard]] const Entry& find(std::string_view key, KeyType type) const;
   std::map<std::string, Entry, std::less<>> entries_;
 };

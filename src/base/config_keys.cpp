@@ -1,0 +1,97 @@
+#include <limits>
+
+#include "twinax/base/config.hpp"
+
+namespace twinax {
+namespace {
+
+constexpr double kAny = std::numeric_limits<double>::infinity();  // no bound
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+using enum KeyType;
+
+KeyDeclaration integer(std::string_view name, std::string_view value, double minimum, double maximum, std::string_view help) {
+  return {name, Integer, value, minimum, maximum, {}, help};
+}
+KeyDeclaration real(std::string_view name, std::string_view value, double minimum, double maximum, std::string_view help) {
+  return {name, Real, value, minimum, maximum, {}, help};
+}
+KeyDeclaration text(std::string_view name, std::string_view value, std::string_view help, std::vector<std::string_view> allowed = {}) {
+  return {name, Text, value, 0, 0, std::move(allowed), help};
+}
+KeyDeclaration flag(std::string_view name, std::string_view value, std::string_view help) {
+  return {name, Flag, value, 0, 0, {}, help};
+}
+KeyDeclaration quantity(KeyType type, std::string_view name, std::string_view value, double minimum, double maximum,
+                        std::string_view help) {
+  return {name, type, value, minimum, maximum, {}, help};
+}
+
+std::vector<KeyDeclaration> declare() {
+  return {
+      integer("train.steps", "200", 1, kAny, "optimizer steps"),
+      integer("train.seed", "1", 0, kAny, "of initial weights and of the data's order"),
+      integer("train.global_batch", "16", 1, 1e9, "sequences a step, over all ranks: the same run for any number of ranks"),
+      integer("train.batch", "0", 0, 1e9, "sequences that a rank computes at once; 0 = its whole share of the step"),
+      integer("train.evaluate_every", "0", 0, kAny, "steps between evaluations on the held-out text; 0 = never"),
+      integer("train.evaluate_sequences", "64", 0, kAny, "held-out sequences an evaluation; 0 = all"),
+
+      text("model.kind", "gpt", "the model's family", {"gpt"}),
+      integer("model.layers", "4", 1, 1000, "transformer blocks"),
+      integer("model.width", "128", 1, 65536, "channels; a multiple of model.heads"),
+      integer("model.heads", "4", 1, 1024, "attention heads"),
+      integer("model.context", "256", 1, 1048576, "tokens a sequence"),
+      integer("model.vocabulary", "0", 0, 2147483647, "tokens known to the model; 0 = the tokenizer's number"),
+      flag("model.tied", "true", "the head shares its weights with the token embedding"),
+
+      text("data.path", "", "text to train on: a file, or a folder of files; empty = the demo's text, if it is installed"),
+      text("data.tokenizer", "bytes", "how text becomes tokens", {"bytes"}),
+      real("data.held_out", "0.05", 0, 0.5, "share of the text, at its end, that is kept for evaluation"),
+      text("data.cache", "", "folder of prepared tokens; empty = the user's cache folder"),
+
+      text("fsdp.strategy", "full", "full: parameters, gradients and optimizer sharded; replicate: all on every rank",
+           {"full", "replicate"}),
+      text("fsdp.limiter", "window", "what bounds the gathered units in flight; none = unlimited", {"none", "window"}),
+      integer("fsdp.limit", "2", 1, 1e6, "gathered units in flight at most, under the window limiter"),
+      integer("fsdp.prefetch", "1", 0, 1e6, "units gathered ahead of the one that is computed"),
+      text("fsdp.wire", "fp32", "element type of gathers and reductions on the wire; sums are fp32", {"fp32", "bf16"}),
+
+      real("optimizer.learning_rate", "0.001", 0, 1000, "AdamW's peak rate, after the warm-up"),
+      real("optimizer.final_learning_rate_share", "0.1", 0, 1, "the cosine schedule ends at this share of the peak rate"),
+      integer("optimizer.warmup_steps", "20", 0, kAny, "steps of linear warm-up"),
+      real("optimizer.beta1", "0.9", 0, 0.999999, "decay of the first moment"),
+      real("optimizer.beta2", "0.95", 0, 0.9999999, "decay of the second moment"),
+      real("optimizer.epsilon", "1e-08", 1e-30, 1, "added to the root of the second moment"),
+      real("optimizer.weight_decay", "0.1", 0, 1000, "of matrices and embeddings; biases and norms don't decay"),
+      real("optimizer.clip_norm", "1", 0, 1e30, "the global gradient norm is clipped to this; 0 = never"),
+
+      text("net.transport", "mpi", "mpi: ranks are processes under mpirun; loopback: threads of one process", {"mpi", "loopback"}),
+      text("net.profile", "none", "network to emulate, a name of the catalog; none = as fast as the machine"),
+      text("net.catalog", "", "file of network profiles; empty = experiments/catalog/networks.toml"),
+      integer("net.ranks_per_node", "0", 0, 1e6, "ranks of an emulated node; 0 = 1 under a profile, else all ranks of a host"),
+      quantity(KeyType::Bytes, "net.chunk", "256KiB", 1024, kGiB, "size of the pieces in which messages are shaped"),
+      real("net.dilation", "0", 0, 1e9,
+           "times slower than real that the network is emulated; 0 = measured with emulate.accelerator, else 1"),
+
+      text("collective.implementation", "own", "own: the algorithms of this project over the transport; native: MPI's", {"own", "native"}),
+      text("collective.algorithm", "ring", "of the own implementation", {"ring", "pairwise"}),
+
+      text("emulate.accelerator", "none", "accelerator that a rank stands for, a name of its catalog; sets the dilation"),
+      text("emulate.catalog", "", "file of accelerators; empty = experiments/catalog/accelerators.toml"),
+
+      text("record.path", "", "HDF5 file to write the run's record to; empty = none"),
+      quantity(KeyType::Seconds, "record.flush_seconds", "1s", 0, 86400,
+               "time between flushes of the record, so that it can be read while it grows"),
+      integer("record.timeline_steps", "1", 0, 1e6, "last steps whose timeline is kept"),
+
+      real("watchdog.seconds", "60", 0.001, 1e9, "seconds that an operation may wait before all ranks report and the job ends"),
+  };
+}
+
+}  // namespace
+
+std::span<const KeyDeclaration> config_keys() {
+  static const std::vector<KeyDeclaration> keys = declare();
+  return keys;
+}
+
+}  // namespace twinax
