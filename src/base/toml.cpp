@@ -18,7 +18,7 @@
 namespace twinax {
 namespace {
 
-constexpr std::int64_t kLargestFile = 16 * 1024 * 1024;
+constexpr std::int64_t kLargestFile = 16 * std::int64_t{1024} * 1024;
 
 struct Placed {
   TomlEntry entry;
