@@ -24,7 +24,9 @@ std::string_view word_of(std::string_view key) {
 
 /// How far a key is from a known one: a right word in the wrong table, or in none, is near.
 std::size_t distance(std::string_view key, std::string_view known) {
-  return std::min(edit_distance(key, known), edit_distance(word_of(key), word_of(known)) + 1);
+  const std::size_t whole = edit_distance(key, known);
+  const std::size_t word = edit_distance(word_of(key), word_of(known));
+  return word * 2 < word_of(key).size() ? std::min(whole, word + 1) : whole;
 }
 
 std::string keys_of(std::string_view table) {
@@ -37,6 +39,7 @@ std::string keys_of(std::string_view table) {
 
 /// What is said of a key that nobody has declared.
 std::string unknown(std::string_view key) {
+  if (key.empty()) return "a key is missing before the equals sign, e.g. train.steps=200 (twinax config lists all)";
   if (const std::string keys = keys_of(key); !keys.empty()) return fmt::format("{} is a table, not a key; [{}] holds {}", key, key, keys);
   const auto known = config_keys();
   const auto best = std::min_element(known.begin(), known.end(), [key](const KeyDeclaration& a, const KeyDeclaration& b) {

@@ -18,7 +18,7 @@
 namespace twinax {
 namespace {
 
-constexpr std::int64_t kLargestFile = 16 * 1024 * 1024;
+constexpr std::int64_t kLargestFile = 16 * std::int64_t{1024} * 1024;
 
 struct Placed {
   TomlEntry entry;
@@ -89,7 +89,8 @@ std::string hint_for(std::string_view line) {
   if (equals == std::string_view::npos || line.front() == '[') return {};
   const std::string_view key = line_of(line.substr(0, equals), 1);
   const std::string_view value = line_of(line.substr(equals + 1), 1);
-  if (key.empty() || value.empty() || value.find_first_of("\"'[]{},#") != std::string_view::npos) return {};
+  const bool has_letter = std::any_of(value.begin(), value.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+  if (key.empty() || !has_letter || value.find_first_of("\"'[]{},#") != std::string_view::npos) return {};
   return fmt::format("; texts and quantities stand in quotes: {} = \"{}\"", key, value);
 }
 

@@ -11,11 +11,11 @@ namespace twinax {
 
 /// What a lane is doing now: what a hang report is made of. Plain bytes, so that it can be kept in memory shared by processes.
 struct Activity {
-  std::array<char, 64> op{};   ///< e.g. "gather/all_gather/ring step 3 of 7"; empty when idle
-  std::int32_t unit = -1;      ///< the model's unit, -1 if none
-  std::int64_t step = -1;      ///< the training step, -1 outside
-  std::int32_t waits_for = -1; ///< the world rank it waits for, -1 if none
-  Seconds since{0};            ///< when it began, by the host's Clock
+  std::array<char, 64> op{};    ///< e.g. "gather/all_gather/ring step 3 of 7"; empty when idle
+  std::int32_t unit = -1;       ///< the model's unit, -1 if none
+  std::int64_t step = -1;       ///< the training step, -1 outside
+  std::int32_t waits_for = -1;  ///< the world rank it waits for, -1 if none
+  Seconds since{0};             ///< when it began, by the host's Clock
 };
 
 /// One lane's current activity. Written by the lane, read by the watchdog. Threads: any.

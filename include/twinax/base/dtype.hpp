@@ -11,7 +11,9 @@ namespace twinax {
 enum class Dtype : std::uint8_t { Fp32, Bf16 };
 
 /// The size of one element.
-constexpr Bytes size_of(Dtype dtype) { return {dtype == Dtype::Fp32 ? 4 : 2}; }
+constexpr Bytes size_of(Dtype dtype) {
+  return {dtype == Dtype::Fp32 ? 4 : 2};
+}
 
 /// Rounds to the nearest bf16, ties to even; NaN stays NaN.
 constexpr std::uint16_t to_bf16(float value) {
@@ -21,6 +23,8 @@ constexpr std::uint16_t to_bf16(float value) {
 }
 
 /// Widens a bf16; exact.
-constexpr float from_bf16(std::uint16_t value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16); }
+constexpr float from_bf16(std::uint16_t value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+}
 
 }  // namespace twinax

@@ -29,7 +29,9 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
 class Philox {
  public:
   Philox(std::uint64_t seed, Draw purpose, std::uint32_t stream = 0)
-      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}, purpose_(static_cast<std::uint32_t>(purpose)), stream_(stream) {}
+      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+        purpose_(static_cast<std::uint32_t>(purpose)),
+        stream_(stream) {}
 
   /// Four words of the given index.
   [[nodiscard]] std::array<std::uint32_t, 4> words(std::uint64_t index) const {

@@ -14,7 +14,8 @@ struct TomlValue {
   bool is_array = false;
 };
 
-/// One `key = value` of a file, flattened: tables become dotted prefixes, quoted keys keep their dots (`axes."net.profile"` is `axes.net.profile`).
+/// One `key = value` of a file, flattened: tables become dotted prefixes, quoted keys keep their dots (`axes."net.profile"` is
+/// `axes.net.profile`).
 struct TomlEntry {
   std::string key;
   TomlValue value;

@@ -7,11 +7,13 @@
 
 namespace twinax {
 
-/// Reads "512MiB", "1.5GB", "64B" (B KB MB GB TB decimal; KiB MiB GiB TiB binary). Throws InvalidArgument: what was found, an example; a bare number is refused.
+/// Reads "512MiB", "1.5GB", "64B" (B KB MB GB TB decimal; KiB MiB GiB TiB binary). Throws InvalidArgument: what was found, an example; a
+/// bare number is refused.
 [[nodiscard]] Bytes parse_bytes(std::string_view text);
 /// Reads "15us", "2ms", "60s", "1.5min".
 [[nodiscard]] Seconds parse_seconds(std::string_view text);
-/// Reads "25Gbit/s", "100Mbit/s" (decimal bits), "12.5GB/s" (decimal bytes), "1GiB/s". "25gb" and "25GBit/s" are refused: bits and bytes are never confused.
+/// Reads "25Gbit/s", "100Mbit/s" (decimal bits), "12.5GB/s" (decimal bytes), "1GiB/s". "25gb" and "25GBit/s" are refused: bits and bytes
+/// are never confused.
 [[nodiscard]] BytesPerSecond parse_rate(std::string_view text);
 
 /// Shortest text that parses back to the same value.
