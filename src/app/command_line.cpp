@@ -1,8 +1,9 @@
 #include "app/command_line.hpp"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <sstream>
+
+#include <CLI/CLI.hpp>
 
 namespace twinax::app {
 namespace {
@@ -19,7 +20,9 @@ struct Shorthands {
 
 void add_run_options(CLI::App& command, RunArguments& arguments, const char* file_help) {
   command.add_option("file", arguments.file, file_help)->required();
-  command.add_option("--set", arguments.set, "Set a key: --set train.steps=100 (`twinax config` lists all); may be repeated, the last one wins")
+  command
+      .add_option("--set", arguments.set,
+                  "Set a key: --set train.steps=100 (`twinax config` lists all); may be repeated, the last one wins")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command.add_option("--ranks", arguments.ranks, "Number of ranks of the loopback transport (threads of one process)")
@@ -29,7 +32,8 @@ void add_run_options(CLI::App& command, RunArguments& arguments, const char* fil
 }
 
 void add_shorthands(CLI::App& command, Shorthands& shorthands) {
-  command.add_option("--net", shorthands.net, "Shape traffic like a network of the catalog: short for --set net.profile=PROFILE")->type_name("PROFILE");
+  command.add_option("--net", shorthands.net, "Shape traffic like a network of the catalog: short for --set net.profile=PROFILE")
+      ->type_name("PROFILE");
   command
       .add_option("--emulate", shorthands.emulate,
                   "Slow the network by as much as a rank is slower than this accelerator: short for --set emulate.accelerator=NAME")
@@ -82,19 +86,24 @@ class Parser {
     train_command_ = app_.add_subcommand("train", "Train a model; under mpirun every process is a rank, alone it is one rank");
     add_run_options(*train_command_, train_, "Config file (TOML), e.g. experiments/gpt-small.toml");
     add_shorthands(*train_command_, train_short_);
-    train_command_->add_option("--record", train_short_.record, "Write the run's record (HDF5): short for --set record.path=FILE")->type_name("FILE");
+    train_command_->add_option("--record", train_short_.record, "Write the run's record (HDF5): short for --set record.path=FILE")
+        ->type_name("FILE");
     train_command_->add_option("--dump", train_.dump, "Write the first step's parameters, gradients, batch and loss (HDF5), for checking")
         ->type_name("FILE");
-    train_command_->add_option("--trace", train_.trace, "Write the last step's timeline of all ranks (Chrome/Perfetto JSON)")->type_name("FILE");
-    train_command_->add_option("--same-choices-as", train_.same_choices_as, "Use the choices that a recorded run made by timing, for the same bits")
+    train_command_->add_option("--trace", train_.trace, "Write the last step's timeline of all ranks (Chrome/Perfetto JSON)")
+        ->type_name("FILE");
+    train_command_
+        ->add_option("--same-choices-as", train_.same_choices_as, "Use the choices that a recorded run made by timing, for the same bits")
         ->type_name("RECORD");
   }
 
   void add_sweep() {
-    sweep_command_ = app_.add_subcommand("sweep", "Run a matrix of configurations in one job, in rotation; continues what is already recorded");
+    sweep_command_ =
+        app_.add_subcommand("sweep", "Run a matrix of configurations in one job, in rotation; continues what is already recorded");
     add_run_options(*sweep_command_, sweep_, "Sweep file (TOML), e.g. experiments/demo.toml");
     add_shorthands(*sweep_command_, sweep_short_);
-    sweep_command_->add_option("--out", sweep_.out, "Directory of the records (default: results/<name of the sweep file>)")->type_name("DIR");
+    sweep_command_->add_option("--out", sweep_.out, "Directory of the records (default: results/<name of the sweep file>)")
+        ->type_name("DIR");
   }
 
   void add_others() {
@@ -108,7 +117,8 @@ class Parser {
     data->require_subcommand(1);
     prepare_command_ = data->add_subcommand("prepare", "Tokenize a text file, or a folder of text files, into a file that training maps");
     prepare_command_->add_option("text", prepare_.text, "Text file or folder")->required();
-    prepare_command_->add_option("-o,--out", prepare_.out, "Token file to write (default: in the cache that training looks in)")->type_name("FILE");
+    prepare_command_->add_option("-o,--out", prepare_.out, "Token file to write (default: in the cache that training looks in)")
+        ->type_name("FILE");
     prepare_command_->add_option("--tokenizer", prepare_.tokenizer, "bytes")->default_val("bytes");
     CLI::App* record = app_.add_subcommand("record", "Look after records");
     record->require_subcommand(1);
@@ -135,6 +145,8 @@ class Parser {
 
 }  // namespace
 
-CommandLine read_command_line(int argc, char** argv, bool speaks) { return Parser().parse(argc, argv, speaks); }
+CommandLine read_command_line(int argc, char** argv, bool speaks) {
+  return Parser().parse(argc, argv, speaks);
+}
 
 }  // namespace twinax::app

@@ -8,24 +8,24 @@ namespace twinax::app {
 
 /// Options of every command that runs ranks.
 struct RunArguments {
-  std::string file;                ///< the config or sweep file
-  std::vector<std::string> set;    ///< "key=value"
-  int ranks = 0;                   ///< of the loopback transport; 0 = not given
+  std::string file;              ///< the config or sweep file
+  std::vector<std::string> set;  ///< "key=value"
+  int ranks = 0;                 ///< of the loopback transport; 0 = not given
   bool quiet = false;
 };
 
 struct TrainArguments : RunArguments {
-  std::string dump;                ///< HDF5 file of the first step, empty = none
-  std::string trace;               ///< Chrome trace of the last step, empty = none
-  std::string same_choices_as;     ///< a record
+  std::string dump;             ///< HDF5 file of the first step, empty = none
+  std::string trace;            ///< Chrome trace of the last step, empty = none
+  std::string same_choices_as;  ///< a record
 };
 
 struct SweepArguments : RunArguments {
-  std::string out;                 ///< directory; empty = results/<name of the file>
+  std::string out;  ///< directory; empty = results/<name of the file>
 };
 
 struct ConfigArguments {
-  std::string file;                ///< print this file's effective config; empty = the reference
+  std::string file;  ///< print this file's effective config; empty = the reference
   std::vector<std::string> set;
 };
 
@@ -46,7 +46,7 @@ struct RepairArguments {
 
 /// What was typed; exactly one command is set, unless `exit_code` is.
 struct CommandLine {
-  std::optional<int> exit_code;    ///< help was shown or an error was printed: leave with this
+  std::optional<int> exit_code;  ///< help was shown or an error was printed: leave with this
   std::optional<TrainArguments> train;
   std::optional<SweepArguments> sweep;
   std::optional<ConfigArguments> config;

@@ -1,13 +1,15 @@
-#include <fmt/format.h>
+#include "twinax/base/config.hpp"
 
 #include <array>
 #include <string_view>
 
-#include "app/commands.hpp"
-#include "app/experiment.hpp"
-#include "twinax/base/config.hpp"
+#include <fmt/format.h>
+
 #include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
+
+#include "app/commands.hpp"
+#include "app/experiment.hpp"
 
 namespace twinax::app {
 

@@ -1,16 +1,17 @@
 #include "app/emulation.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <vector>
 
-#include "app/paths.hpp"
+#include <fmt/format.h>
+
 #include "twinax/base/error.hpp"
 #include "twinax/base/nearest.hpp"
 #include "twinax/base/toml.hpp"
 #include "twinax/base/units_text.hpp"
+
+#include "app/paths.hpp"
 
 namespace twinax::app {
 namespace {
@@ -111,7 +112,8 @@ std::optional<net::Profile> make_profile(const Config& config, const Emulation& 
 std::string stands_for(const Config& config, const Emulation& emulation, std::int64_t parameters, int nodes, std::int64_t tokens_per_node) {
   if (emulation.accelerator == "none") return "";
   const std::int64_t stood_nodes = config.integer("emulate.nodes") > 0 ? config.integer("emulate.nodes") : nodes;
-  const double stood_parameters = config.real("emulate.parameters") > 0 ? config.real("emulate.parameters") : static_cast<double>(parameters);
+  const double stood_parameters =
+      config.real("emulate.parameters") > 0 ? config.real("emulate.parameters") : static_cast<double>(parameters);
   const auto count = [](double n) { return n >= 1e9 ? fmt::format("{:.3g} billion", n / 1e9) : fmt::format("{:.3g} million", n / 1e6); };
   return fmt::format("{} nodes with {} {} each, {} tokens a node and step, a model of {} parameters", stood_nodes,
                      config.integer("emulate.accelerators"), emulation.accelerator, tokens_per_node, count(stood_parameters));

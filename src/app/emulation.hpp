@@ -13,8 +13,8 @@ namespace twinax::app {
 /// An accelerator of the catalog.
 struct Accelerator {
   std::string name;
-  FlopsPerSecond peak;      ///< dense bf16
-  double sustained = 1;     ///< the share of it that training reaches
+  FlopsPerSecond peak;   ///< dense bf16
+  double sustained = 1;  ///< the share of it that training reaches
   std::string source;
   [[nodiscard]] FlopsPerSecond sustained_rate() const { return peak * sustained; }
 };
@@ -25,22 +25,25 @@ struct Accelerator {
 /// What a run's clock and network stand for.
 struct Emulation {
   std::string accelerator = "none";
-  double dilation = 1;             ///< seconds here for a second there
-  FlopsPerSecond rank_rate{0};     ///< as measured, the median over the ranks
-  FlopsPerSecond emulated_rate{0}; ///< of all accelerators that a rank stands for
+  double dilation = 1;              ///< seconds here for a second there
+  FlopsPerSecond rank_rate{0};      ///< as measured, the median over the ranks
+  FlopsPerSecond emulated_rate{0};  ///< of all accelerators that a rank stands for
 };
 
 /// The dilation from the ranks' measured rate; 1 where no accelerator is emulated; `net.dilation` overrides.
 [[nodiscard]] Emulation make_emulation(const Config& config, FlopsPerSecond rank_rate);
 
-/// The network as a run applies it: the catalog's profile, for M nodes if `emulate.nodes` says so, for a model of `emulate.parameters`, dilated. Null: unshaped.
+/// The network as a run applies it: the catalog's profile, for M nodes if `emulate.nodes` says so, for a model of `emulate.parameters`,
+/// dilated. Null: unshaped.
 ///
-/// A layer of a model k times larger computes and sends k times as long, while latencies stay: so they are divided by k here, and the time that messages
-/// cost beyond their bytes becomes a part of the rate.
-[[nodiscard]] std::optional<net::Profile> make_profile(const Config& config, const Emulation& emulation, std::int64_t parameters, int nodes);
+/// A layer of a model k times larger computes and sends k times as long, while latencies stay: so they are divided by k here, and the time
+/// that messages cost beyond their bytes becomes a part of the rate.
+[[nodiscard]] std::optional<net::Profile> make_profile(const Config& config, const Emulation& emulation, std::int64_t parameters,
+                                                       int nodes);
 
 /// One line for reports: "2 nodes with 1 a100 each, 4,096 tokens a node and step, a model of 1.3 billion parameters".
-[[nodiscard]] std::string stands_for(const Config& config, const Emulation& emulation, std::int64_t parameters, int nodes, std::int64_t tokens_per_node);
+[[nodiscard]] std::string stands_for(const Config& config, const Emulation& emulation, std::int64_t parameters, int nodes,
+                                     std::int64_t tokens_per_node);
 
 /// The catalogs' folder: `key`'s value if it is set, else the file of that name beside the experiments (in the source tree or installed).
 [[nodiscard]] std::string catalog_path(const Config& config, std::string_view key, std::string_view file);

@@ -1,9 +1,9 @@
 #include "app/experiment.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "twinax/base/error.hpp"
 
@@ -16,7 +16,8 @@ std::string take_base(TomlFile& file) {
   if (entry == file.entries.end()) return {};
   const auto* path = entry->value.is_array ? nullptr : std::get_if<std::string>(&entry->value.items.front());
   if (path == nullptr || path->empty()) {
-    throw ConfigError(fmt::format("{}:{}: base must be the path of a config file in quotes, such as \"gpt-small.toml\"", file.path, entry->line));
+    throw ConfigError(
+        fmt::format("{}:{}: base must be the path of a config file in quotes, such as \"gpt-small.toml\"", file.path, entry->line));
   }
   std::string base = *path;
   file.entries.erase(entry);
@@ -31,7 +32,8 @@ std::vector<TomlFile> read_with_bases(const std::string& file) {
   for (std::filesystem::path path = file; !path.empty();) {
     const std::filesystem::path canonical = std::filesystem::weakly_canonical(path);
     if (std::ranges::find(seen, canonical) != seen.end()) {
-      throw ConfigError(fmt::format("{}: base = \"{}\" comes back to a file that is already being read", files.front().path, path.string()));
+      throw ConfigError(
+          fmt::format("{}: base = \"{}\" comes back to a file that is already being read", files.front().path, path.string()));
     }
     seen.push_back(canonical);
     files.insert(files.begin(), read_toml(path.string()));

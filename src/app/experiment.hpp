@@ -14,7 +14,8 @@ namespace twinax::app {
 [[nodiscard]] std::vector<TomlFile> read_with_bases(const std::string& file);
 
 /// The effective config: bases first, then the file, then each --set in turn. Tables named in `ignored_tables` are skipped.
-[[nodiscard]] Config load_config(const std::string& file, std::span<const std::string> sets, std::span<const std::string_view> ignored_tables = {});
+[[nodiscard]] Config load_config(const std::string& file, std::span<const std::string> sets,
+                                 std::span<const std::string_view> ignored_tables = {});
 
 /// A scalar as it would be written with --set.
 [[nodiscard]] std::string to_set_text(const TomlValue::Scalar& value);

@@ -1,10 +1,11 @@
 #include <cstdlib>
 #include <exception>
 
+#include "twinax/base/log.hpp"
+
 #include "app/command_line.hpp"
 #include "app/commands.hpp"
 #include "app/launch.hpp"
-#include "twinax/base/log.hpp"
 
 namespace twinax::app {
 

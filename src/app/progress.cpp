@@ -1,10 +1,10 @@
 #include "app/progress.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 namespace twinax::app {
 

@@ -8,7 +8,8 @@
 
 namespace twinax::app {
 
-/// A line that tells how far a long command is and how long it will take: rewritten in place on a terminal, a plain line now and then in a log. On stderr.
+/// A line that tells how far a long command is and how long it will take: rewritten in place on a terminal, a plain line now and then in a
+/// log. On stderr.
 class Progress {
  public:
   /// `quiet` prints nothing. `total` in units of work.

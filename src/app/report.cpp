@@ -1,6 +1,3 @@
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -8,10 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "app/commands.hpp"
-#include "app/paths.hpp"
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
+
+#include "app/commands.hpp"
+#include "app/paths.hpp"
 
 namespace twinax::app {
 namespace {

@@ -1,14 +1,15 @@
 #include "app/sweep_file.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <filesystem>
 
-#include "app/experiment.hpp"
+#include <fmt/format.h>
+
 #include "twinax/base/error.hpp"
+
+#include "app/experiment.hpp"
 
 namespace twinax::app {
 namespace {
@@ -47,7 +48,8 @@ void read_own_key(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry
     read_repeats(sweep, file, entry);
   } else if (key == "precision") {
     const auto* share = std::get_if<double>(&value.items.front());
-    if (value.is_array || share == nullptr || *share < 0 || *share >= 1) refuse(file, entry, "must be a share from 0 to below 1, such as 0.05");
+    if (value.is_array || share == nullptr || *share < 0 || *share >= 1)
+      refuse(file, entry, "must be a share from 0 to below 1, such as 0.05");
     sweep.precision = *share;
   } else if (key == "warmup_steps") {
     sweep.warmup_steps = whole_number(file, entry, value.items.front(), 0);
@@ -90,14 +92,18 @@ void check_baseline(const SweepFile& sweep) {
 }  // namespace
 
 SweepFile read_sweep(const std::string& path, std::span<const std::string> sets) {
-  SweepFile sweep{.path = path, .name = std::filesystem::path(path).stem().string(), .config = load_config(path, sets, kOwnTables)};
+  SweepFile sweep;
+  sweep.path = path;
+  sweep.name = std::filesystem::path(path).stem().string();
+  sweep.config = load_config(path, sets, kOwnTables);
   for (const TomlFile& file : read_with_bases(path)) {
     for (const TomlEntry& entry : file.entries) {
       if (entry.key.starts_with("sweep.")) read_own_key(sweep, file, entry, entry.key.substr(6));
       if (entry.key.starts_with("axes.")) read_axis(sweep, file, entry, entry.key.substr(5));
     }
   }
-  if (sweep.axes.empty()) throw ConfigError(fmt::format("{}: a sweep needs an [axes] table, such as \"net.profile\" = [\"none\", \"ethernet-25g\"]", path));
+  if (sweep.axes.empty())
+    throw ConfigError(fmt::format("{}: a sweep needs an [axes] table, such as \"net.profile\" = [\"none\", \"ethernet-25g\"]", path));
   if (sweep.title.empty()) sweep.title = sweep.name;
   if (sweep.config.integer("train.steps") <= sweep.warmup_steps) {
     throw ConfigError(fmt::format("{}: train.steps = {} leaves nothing to measure after sweep.warmup_steps = {}", path,

@@ -23,20 +23,20 @@ using Point = std::vector<std::pair<std::string, std::string>>;
 /// A matrix of runs, as a file describes it.
 struct SweepFile {
   std::string path;
-  std::string name;                    ///< the file's, without folder and ending
+  std::string name;  ///< the file's, without folder and ending
   std::string title;
-  Config config;                       ///< what all points have in common
+  Config config;  ///< what all points have in common
   std::vector<Axis> axes;
-  Point baseline;                      ///< the point that ratios refer to; axes it leaves out match the point compared
-  std::vector<std::string> per_rank;   ///< integer keys multiplied by a point's ranks
+  Point baseline;                     ///< the point that ratios refer to; axes it leaves out match the point compared
+  std::vector<std::string> per_rank;  ///< integer keys multiplied by a point's ranks
   std::int64_t repeats_minimum = 6;
   std::int64_t repeats_maximum = 6;
-  double precision = 0;                ///< half width of every interval over its median at which repeats stop; 0 = at the minimum
+  double precision = 0;  ///< half width of every interval over its median at which repeats stop; 0 = at the minimum
   std::int64_t warmup_steps = 1;
 };
 
-/// Reads a sweep; `sets` are applied to all points. Throws ConfigError that names file, line, key and what is allowed: an axis of an unknown key, an empty
-/// axis, a value that its key refuses, fewer than 6 repeats (an interval of 95% needs them), a baseline off the axes.
+/// Reads a sweep; `sets` are applied to all points. Throws ConfigError that names file, line, key and what is allowed: an axis of an
+/// unknown key, an empty axis, a value that its key refuses, fewer than 6 repeats (an interval of 95% needs them), a baseline off the axes.
 [[nodiscard]] SweepFile read_sweep(const std::string& path, std::span<const std::string> sets);
 
 /// The matrix, the last axis fastest.

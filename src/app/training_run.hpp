@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "app/emulation.hpp"
 #include "twinax/base/config.hpp"
 #include "twinax/base/units.hpp"
 #include "twinax/net/bootstrap.hpp"
+
+#include "app/emulation.hpp"
 
 namespace twinax::app {
 
@@ -29,16 +30,16 @@ class RunObserver {
 /// One run to make.
 struct RunRequest {
   Config config;
-  std::string command;                   ///< as typed
-  int ranks = 0;                         ///< the world's first ranks take part; 0 = all
-  std::optional<Emulation> emulation;    ///< fixed by a sweep; measured if there is none
-  std::string choices;                   ///< of matrix product backends, as a record holds them; empty = made by timing
-  std::string dump, trace;               ///< files, empty = none
+  std::string command;                 ///< as typed
+  int ranks = 0;                       ///< the world's first ranks take part; 0 = all
+  std::optional<Emulation> emulation;  ///< fixed by a sweep; measured if there is none
+  std::string choices;                 ///< of matrix product backends, as a record holds them; empty = made by timing
+  std::string dump, trace;             ///< files, empty = none
   // What a sweep writes into the record.
-  std::string point;                     ///< TOML text of axis values
+  std::string point;  ///< TOML text of axis values
   std::int64_t repeat = -1;
   std::int64_t warmup_steps = 0;
-  bool replaces_record = true;           ///< whether an existing record at record.path may be replaced
+  bool replaces_record = true;  ///< whether an existing record at record.path may be replaced
 };
 
 /// What a run did, on rank 0 (other ranks have the emulation only).
@@ -46,8 +47,8 @@ struct RunSummary {
   Emulation emulation;
   std::int64_t steps = 0;
   std::int64_t parameters = 0;
-  double loss = 0;                       ///< of the last step, nats a token
-  double bits_per_token = 0;             ///< of the last evaluation; NaN if there was none
+  double loss = 0;            ///< of the last step, nats a token
+  double bits_per_token = 0;  ///< of the last evaluation; NaN if there was none
   Seconds median_step{0};
   std::string stands_for;
 };
@@ -55,7 +56,8 @@ struct RunSummary {
 /// Trains as the request says. Collective on the world: ranks that do not take part sleep until it is over.
 RunSummary run_training(net::World& world, const RunRequest& request, RunObserver* observer);
 
-/// The rate at which the ranks compute the request's model, all at once and without communication: the median over those that take part. Collective.
+/// The rate at which the ranks compute the request's model, all at once and without communication: the median over those that take part.
+/// Collective.
 [[nodiscard]] FlopsPerSecond measure_rate(net::World& world, const RunRequest& request);
 
 }  // namespace twinax::app

@@ -25,10 +25,12 @@ std::span<float> floats(const OpContext& context, std::optional<BufferId> buffer
 void check(const StepPlan& plan) {
   const std::size_t units = plan.unit_names.size();
   const std::size_t stages = plan.stages.size();
-  if (plan.layouts.size() != units || plan.forward_flops.size() != stages || plan.backward_flops.size() != stages || plan.micro_batches < 1) {
+  if (plan.layouts.size() != units || plan.forward_flops.size() != stages || plan.backward_flops.size() != stages ||
+      plan.micro_batches < 1) {
     throw InvalidArgument("a step plan of " + std::to_string(units) + " units, " + std::to_string(stages) + " stages and " +
-                          std::to_string(plan.micro_batches) + " micro-batches has " + std::to_string(plan.layouts.size()) + " layouts and " +
-                          std::to_string(plan.forward_flops.size()) + "/" + std::to_string(plan.backward_flops.size()) + " stage costs");
+                          std::to_string(plan.micro_batches) + " micro-batches has " + std::to_string(plan.layouts.size()) +
+                          " layouts and " + std::to_string(plan.forward_flops.size()) + "/" + std::to_string(plan.backward_flops.size()) +
+                          " stage costs");
   }
 }
 
@@ -120,7 +122,9 @@ class StepWriter {
     op.produces = {*unit.parameters};
     if (use.unit != 0) op.takes = {{.pool = *built_.gathered}};
     if (bodies_ != nullptr) {
-      op.body = [bodies = bodies_, u = use.unit, buffer = unit.parameters](OpContext& context) { bodies->gather(u, floats(context, buffer)); };
+      op.body = [bodies = bodies_, u = use.unit, buffer = unit.parameters](OpContext& context) {
+        bodies->gather(u, floats(context, buffer));
+      };
     }
     unit.gathered_by = add(std::move(op), {.stage = -1, .micro_batch = use.micro_batch});
   }
@@ -172,7 +176,8 @@ class StepWriter {
     }
     const OpId id = add(std::move(op), {.stage = static_cast<int>(use.stage), .micro_batch = use.micro_batch});
     --unit.backwards_left;
-    // Sharded blocks are reduced after each micro-batch, since only shards persist; whole gradients and the root's once, when they are complete.
+    // Sharded blocks are reduced after each micro-batch, since only shards persist; whole gradients and the root's once, when they are
+    // complete.
     const bool accumulates = plan_.is_resident() || use.unit == 0;
     if (plan_.ranks > 1 && (!accumulates || unit.backwards_left == 0)) write_reduce(use, id);
   }

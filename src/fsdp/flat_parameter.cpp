@@ -8,7 +8,8 @@ namespace twinax::fsdp {
 
 ShardLayout shard_layout(std::int64_t elements, int ranks) {
   if (elements < 0 || ranks < 1) {
-    throw InvalidArgument("cutting " + std::to_string(elements) + " elements over " + std::to_string(ranks) + " ranks: both must be positive");
+    throw InvalidArgument("cutting " + std::to_string(elements) + " elements over " + std::to_string(ranks) +
+                          " ranks: both must be positive");
   }
   constexpr std::int64_t kLine = 16;  // floats in a cache line
   const std::int64_t exact = (elements + ranks - 1) / ranks;
@@ -21,7 +22,7 @@ std::vector<tensor::ElementRange> decay_ranges(const nn::UnitSpec& unit, std::in
   for (const nn::ParameterSpec& parameter : unit.parameters) {
     if (!parameter.decays) continue;
     const tensor::ElementRange range{.begin = std::max(parameter.offset, begin) - begin,
-                      .end = std::min(parameter.offset + parameter.elements(), begin + length) - begin};
+                                     .end = std::min(parameter.offset + parameter.elements(), begin + length) - begin};
     if (range.begin >= range.end) continue;
     if (!ranges.empty() && ranges.back().end == range.begin) {
       ranges.back().end = range.end;

@@ -75,7 +75,8 @@ ComputeTimes measure_compute(nn::Model<float>& model, const nn::TokenBatch& batc
     kept += norm;
     for (std::size_t u = 0; u < units.size(); ++u) timed(clock, optimize_s[u], [&] { update(shards[u], AdamwOptions{}, kept, 1.0, 1); });
   }
-  ComputeTimes times{.forward = medians(forward_s), .backward = medians(backward_s), .optimize = medians(optimize_s), .norm = median(norm_s)};
+  ComputeTimes times{
+      .forward = medians(forward_s), .backward = medians(backward_s), .optimize = medians(optimize_s), .norm = median(norm_s)};
   for (std::size_t s = 0; s < stages.size(); ++s) {
     times.flops += model.forward_flops(s, batch.sequences) + model.backward_flops(s, batch.sequences);
   }

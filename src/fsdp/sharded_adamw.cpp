@@ -29,7 +29,8 @@ void update(FlatParameter& parameter, const AdamwOptions& options, double learni
                                .gradient_scale = gradient_factor,
                                .step = update};
   const std::span<const float> gradient = parameter.gradient();
-  tensor::adamw_update<float>(settings, parameter.decays(), gradient, parameter.master(), parameter.first_moment(), parameter.second_moment());
+  tensor::adamw_update<float>(settings, parameter.decays(), gradient, parameter.master(), parameter.first_moment(),
+                              parameter.second_moment());
 }
 
 }  // namespace twinax::fsdp

@@ -4,16 +4,18 @@
 #include <cmath>
 #include <string>
 
-#include "fsdp/trainer_bodies.hpp"
 #include "twinax/base/error.hpp"
 #include "twinax/step/verify.hpp"
+
+#include "fsdp/trainer_bodies.hpp"
 
 namespace twinax::fsdp {
 namespace {
 
 StepPlan make_plan(const nn::Model<float>& model, int ranks, const TrainerOptions& options) {
   if (options.limiter == Limiter::Window && options.limit < 1) {
-    throw InvalidArgument("a limiter's window of " + std::to_string(options.limit) + " units can hold nothing: fsdp.limit must be 1 at least");
+    throw InvalidArgument("a limiter's window of " + std::to_string(options.limit) +
+                          " units can hold nothing: fsdp.limit must be 1 at least");
   }
   StepPlan plan;
   for (const nn::UnitSpec& unit : model.units()) {
@@ -74,7 +76,9 @@ Trainer::Trainer(nn::Model<float>& model, collective::Collectives& collectives, 
 
 Trainer::~Trainer() = default;
 
-StepOutcome Trainer::step(std::int64_t step, const RankBatch& batch) { return bodies_->run(bodies_->training(), step, batch, Mode::Train); }
+StepOutcome Trainer::step(std::int64_t step, const RankBatch& batch) {
+  return bodies_->run(bodies_->training(), step, batch, Mode::Train);
+}
 
 StepOutcome Trainer::gradients_only(std::int64_t step, const RankBatch& batch) {
   return bodies_->run(bodies_->training(), step, batch, Mode::GradientsOnly);
@@ -84,14 +88,24 @@ StepOutcome Trainer::evaluate(std::int64_t step, const RankBatch& batch) {
   return bodies_->run(bodies_->evaluation(), step, batch, Mode::Evaluate);
 }
 
-std::vector<float> Trainer::whole_parameters(std::size_t unit) { return bodies_->whole(unit, false); }
+std::vector<float> Trainer::whole_parameters(std::size_t unit) {
+  return bodies_->whole(unit, false);
+}
 
-std::vector<float> Trainer::whole_gradients(std::size_t unit) { return bodies_->whole(unit, true); }
+std::vector<float> Trainer::whole_gradients(std::size_t unit) {
+  return bodies_->whole(unit, true);
+}
 
-Bytes Trainer::state_bytes() const { return bodies_->state_bytes(); }
+Bytes Trainer::state_bytes() const {
+  return bodies_->state_bytes();
+}
 
-const BuiltStep& Trainer::built() const { return bodies_->training(); }
+const BuiltStep& Trainer::built() const {
+  return bodies_->training();
+}
 
-const StepPlan& Trainer::plan() const { return bodies_->plan(); }
+const StepPlan& Trainer::plan() const {
+  return bodies_->plan();
+}
 
 }  // namespace twinax::fsdp

@@ -25,8 +25,9 @@ TrainerBodies::TrainerBodies(nn::Model<float>& model, collective::Collectives& c
 void TrainerBodies::begin(std::int64_t step, const RankBatch& batch, Mode mode) {
   const std::int64_t room = options_.micro_batch * (mode == Mode::Evaluate ? 1 : plan_.micro_batches);
   if (batch.sequences > room || std::ssize(batch.tokens) != batch.sequences * (batch.length + 1)) {
-    throw InvalidArgument("a rank's batch of " + std::to_string(batch.sequences) + " sequences of " + std::to_string(batch.length) + " tokens (" +
-                          std::to_string(batch.tokens.size()) + " given) does not fit the plan's " + std::to_string(room) + " sequences");
+    throw InvalidArgument("a rank's batch of " + std::to_string(batch.sequences) + " sequences of " + std::to_string(batch.length) +
+                          " tokens (" + std::to_string(batch.tokens.size()) + " given) does not fit the plan's " + std::to_string(room) +
+                          " sequences");
   }
   step_ = step;
   batch_ = batch;
@@ -65,7 +66,8 @@ void TrainerBodies::backward(std::size_t stage, std::int64_t /*micro_batch*/, st
   const std::span<float> into = gradients.empty() ? flat(plan_.stages[stage].unit).gradient() : gradients;
   if (is_first) std::ranges::fill(into, 0.0F);
   const std::span<const float> parameters = parameters_of(stage, whole);
-  model_.backward(stage, parameters, into.first(parameters.size()), 1.0F / static_cast<float>(std::max<std::int64_t>(batch_.global_tokens, 1)));
+  model_.backward(stage, parameters, into.first(parameters.size()),
+                  1.0F / static_cast<float>(std::max<std::int64_t>(batch_.global_tokens, 1)));
 }
 
 void TrainerBodies::reduce(int unit, std::span<float> gradients, bool is_first) {

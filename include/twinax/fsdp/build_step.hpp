@@ -17,15 +17,15 @@ namespace twinax::fsdp {
 /// What a step's graph is built from: plain data, so that graphs of any size can be built and checked without a model or a network.
 struct StepPlan {
   std::vector<std::string> unit_names;
-  std::vector<ShardLayout> layouts;      ///< by unit; unit 0 is the root
+  std::vector<ShardLayout> layouts;  ///< by unit; unit 0 is the root
   std::vector<nn::Stage> stages;
-  std::vector<Flops> forward_flops;      ///< by stage, of one micro-batch of this rank
+  std::vector<Flops> forward_flops;  ///< by stage, of one micro-batch of this rank
   std::vector<Flops> backward_flops;
   std::int64_t micro_batches = 1;
   int ranks = 1;
   Strategy strategy = Strategy::Full;
-  std::int64_t limit = 0;                ///< credits of each of the two pools; 0 = unlimited
-  std::int64_t prefetch = 1;             ///< gathers issued ahead of the unit in use
+  std::int64_t limit = 0;     ///< credits of each of the two pools; 0 = unlimited
+  std::int64_t prefetch = 1;  ///< gathers issued ahead of the unit in use
   Dtype wire = Dtype::Fp32;
   /// Whether parameters stay whole on every rank, so that nothing is gathered: replicate, or one rank alone.
   [[nodiscard]] bool is_resident() const { return strategy == Strategy::Replicate || ranks == 1; }
@@ -43,7 +43,8 @@ class StepBodies {
   /// Runs a stage of a micro-batch; `whole` is empty where parameters are resident. Compute lane.
   virtual void forward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole) = 0;
   /// The same backward; `gradients` [padded] (empty where resident) is cleared first if `is_first`. Compute lane.
-  virtual void backward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole, std::span<float> gradients, bool is_first) = 0;
+  virtual void backward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole, std::span<float> gradients,
+                        bool is_first) = 0;
   /// Sums the unit's gradients over the ranks into the shard's gradient: adds, unless `is_first`. Empty where resident. Collective lane.
   virtual void reduce(int unit, std::span<float> gradients, bool is_first) = 0;
   /// Sums loss, tokens and squared norms over the ranks. Collective lane.

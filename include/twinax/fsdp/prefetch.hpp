@@ -19,9 +19,9 @@ struct Use {
   bool releases = false;  ///< they are released after it
 };
 
-/// The uses of one training step: for each micro-batch all stages forward, then all in reverse. Units other than the root are gathered before each use
-/// and released after it, except that two uses in a row of one unit (the last block: forward, then backward) share one gather.
-/// The root (unit 0) is gathered once, before its first use, and released after its last.
+/// The uses of one training step: for each micro-batch all stages forward, then all in reverse. Units other than the root are gathered
+/// before each use and released after it, except that two uses in a row of one unit (the last block: forward, then backward) share one
+/// gather. The root (unit 0) is gathered once, before its first use, and released after its last.
 [[nodiscard]] std::vector<Use> training_uses(const std::vector<nn::Stage>& stages, std::int64_t micro_batches);
 
 /// The uses of a forward pass alone, by the same rules.

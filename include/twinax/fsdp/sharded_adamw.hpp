@@ -10,18 +10,19 @@ namespace twinax::fsdp {
 ///
 /// Source: Loshchilov and Hutter, Decoupled weight decay regularization, ICLR 2019.
 struct AdamwOptions {
-  double learning_rate = 1e-3;           ///< at the end of the warm-up
+  double learning_rate = 1e-3;             ///< at the end of the warm-up
   double final_learning_rate_share = 0.1;  ///< of learning_rate, at the last step
   std::int64_t warmup_steps = 0;
-  std::int64_t steps = 1;                ///< of the whole run
+  std::int64_t steps = 1;  ///< of the whole run
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
-  double weight_decay = 0.1;             ///< on matrices and embeddings only
-  double clip_norm = 1.0;                ///< of the global gradient norm; 0 = no clipping
+  double weight_decay = 0.1;  ///< on matrices and embeddings only
+  double clip_norm = 1.0;     ///< of the global gradient norm; 0 = no clipping
 };
 
-/// The learning rate of a step (counted from 0): linear warm-up from learning_rate / warmup_steps, then a half cosine down to the final share.
+/// The learning rate of a step (counted from 0): linear warm-up from learning_rate / warmup_steps, then a half cosine down to the final
+/// share.
 [[nodiscard]] double learning_rate_at(const AdamwOptions& options, std::int64_t step);
 
 /// What the gradients are multiplied by, given their global norm.

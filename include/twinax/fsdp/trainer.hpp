@@ -32,7 +32,7 @@ struct TrainerOptions {
 /// This rank's part of a step's batch. tokens [sequences, length + 1].
 struct RankBatch {
   std::span<const std::int32_t> tokens;
-  std::int64_t sequences = 0;      ///< at most micro_batch * micro_batches; 0 is allowed
+  std::int64_t sequences = 0;  ///< at most micro_batch * micro_batches; 0 is allowed
   std::int64_t length = 0;
   std::int64_t global_tokens = 0;  ///< targets of the whole step over all ranks: what the loss is the mean over
 };
@@ -40,11 +40,11 @@ struct RankBatch {
 /// What a step did; loss, tokens and norm are of all ranks, the run is this rank's.
 struct StepOutcome {
   step::StepRun run;
-  double loss = 0;             ///< nats a token, mean over the global batch
-  double gradient_norm = 0;    ///< global, before clipping
+  double loss = 0;           ///< nats a token, mean over the global batch
+  double gradient_norm = 0;  ///< global, before clipping
   double learning_rate = 0;
   std::int64_t tokens = 0;
-  bool skipped = false;        ///< the norm was not finite: no update was made
+  bool skipped = false;  ///< the norm was not finite: no update was made
 };
 
 /// Trains a model whose units are sharded (or replicated) over a group of ranks, by running one step graph a step.

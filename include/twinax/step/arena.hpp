@@ -11,14 +11,16 @@
 
 namespace twinax::step {
 
-/// Caches buffers by size so that nothing is allocated inside a step once it has run; 64-byte aligned, pages touched when made. Threads: any.
+/// Caches buffers by size so that nothing is allocated inside a step once it has run; 64-byte aligned, pages touched when made. Threads:
+/// any.
 class Arena {
  public:
   Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
-  /// Takes a buffer of exactly `size` bytes: a cached one, else new memory. Throws OutOfBudget (what was wanted, what is held) if the system has none.
+  /// Takes a buffer of exactly `size` bytes: a cached one, else new memory. Throws OutOfBudget (what was wanted, what is held) if the
+  /// system has none.
   std::span<std::byte> take(Bytes size);
   /// Gives a buffer back to the cache.
   void give(std::span<std::byte> buffer);

@@ -11,8 +11,8 @@ namespace twinax::step {
 
 /// A bounded pool of credits.
 struct PoolSpec {
-  std::string name;            ///< "gathered units"
-  std::int64_t capacity = 0;   ///< 0 = unlimited (still counted)
+  std::string name;           ///< "gathered units"
+  std::int64_t capacity = 0;  ///< 0 = unlimited (still counted)
 };
 
 /// Memory that lives from its producer's issue to its releaser's completion.
@@ -42,11 +42,5 @@ class StepGraph {
   std::vector<PoolSpec> pools_;
   std::vector<BufferSpec> buffers_;
 };
-
-/// Checks a schedule before it is run, and throws InvalidArgument that names op, buffer or pool if:
-/// a buffer is used or released without an earlier producer that is ordered before it (by `after` and lane order, transitively), is produced twice, is not
-/// released exactly once, or is released before a use is known to be over; or if a pool's credits, taken in program order by one issuing thread,
-/// can't be given back by ops already issued (the step would hang); or if an op takes more than its pool holds; or if takes and gives of a step differ.
-void verify(const StepGraph& graph);
 
 }  // namespace twinax::step

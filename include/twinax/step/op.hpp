@@ -59,16 +59,16 @@ class OpContext {
 struct Op {
   OpKind kind = OpKind::Forward;
   LaneKind lane = LaneKind::Compute;
-  std::string name;                   ///< for people: "forward h.3"
-  int unit = -1;                      ///< the model's unit, -1 if none
-  std::vector<OpId> after;            ///< must be complete before it runs
-  Bytes bytes{0};                     ///< that this rank receives
+  std::string name;         ///< for people: "forward h.3"
+  int unit = -1;            ///< the model's unit, -1 if none
+  std::vector<OpId> after;  ///< must be complete before it runs
+  Bytes bytes{0};           ///< that this rank receives
   Flops flops{0};
-  std::vector<CreditUse> takes;       ///< at issue: the issuing thread blocks until they are there
-  std::vector<CreditUse> gives;       ///< when it completes
-  std::vector<BufferId> produces;     ///< memory is taken at issue
-  std::vector<BufferId> uses;         ///< produced by an earlier op
-  std::vector<BufferId> releases;     ///< given back when it completes
+  std::vector<CreditUse> takes;          ///< at issue: the issuing thread blocks until they are there
+  std::vector<CreditUse> gives;          ///< when it completes
+  std::vector<BufferId> produces;        ///< memory is taken at issue
+  std::vector<BufferId> uses;            ///< produced by an earlier op
+  std::vector<BufferId> releases;        ///< given back when it completes
   std::function<void(OpContext&)> body;  ///< may be empty: an op that only orders, takes and gives
 };
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "twinax/step/graph.hpp"
@@ -27,7 +26,7 @@ struct TimeSplit {
 
 /// What one run of a graph did.
 struct StepRun {
-  std::vector<Event> events;             ///< one for each op, in program order
+  std::vector<Event> events;  ///< one for each op, in program order
   Seconds begin{0};
   Seconds end{0};
   std::vector<std::int64_t> pool_peaks;  ///< largest number of credits out, by pool
@@ -37,15 +36,5 @@ struct StepRun {
 
 /// Splits a run's time by sweeping over its events.
 [[nodiscard]] TimeSplit split(const StepGraph& graph, std::span<const Event> events);
-
-/// One rank's events for a trace.
-struct RankTimeline {
-  int rank = 0;
-  std::vector<Event> events;
-};
-
-/// The Chrome/Perfetto trace format: a process per rank, a thread per lane, complete events in microseconds relative to the earliest begin; strict JSON
-/// whatever the names hold; arguments unit, step, bytes.
-[[nodiscard]] std::string to_trace_json(const StepGraph& graph, std::span<const RankTimeline> ranks);
 
 }  // namespace twinax::step

@@ -1,10 +1,10 @@
 #include "twinax/fsdp/build_step.hpp"
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <string>
 #include <tuple>
+
+#include <gtest/gtest.h>
 
 #include "twinax/base/error.hpp"
 #include "twinax/base/philox.hpp"

@@ -1,8 +1,8 @@
 #include "twinax/fsdp/flat_parameter.hpp"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "twinax/base/error.hpp"
 
@@ -20,7 +20,8 @@ nn::UnitSpec small_unit() {
 }
 
 TEST(ShardLayout, CoversAllElementsWithEqualShardsOfWholeCacheLines) {
-  for (const std::int64_t elements : {std::int64_t{0}, std::int64_t{1}, std::int64_t{16}, std::int64_t{17}, std::int64_t{1000}, std::int64_t{3'000'000'000}}) {
+  for (const std::int64_t elements :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{16}, std::int64_t{17}, std::int64_t{1000}, std::int64_t{3'000'000'000}}) {
     for (int ranks = 1; ranks <= 9; ++ranks) {
       const ShardLayout layout = shard_layout(elements, ranks);
       EXPECT_EQ(layout.shard * ranks, layout.padded);

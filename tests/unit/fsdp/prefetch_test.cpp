@@ -1,11 +1,11 @@
 #include "twinax/fsdp/prefetch.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace twinax::fsdp {
 namespace {

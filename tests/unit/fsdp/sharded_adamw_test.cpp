@@ -1,15 +1,22 @@
 #include "twinax/fsdp/sharded_adamw.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 namespace twinax::fsdp {
 namespace {
 
 AdamwOptions options() {
-  return {.learning_rate = 1e-2, .final_learning_rate_share = 0.1, .warmup_steps = 10, .steps = 110, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8,
-          .weight_decay = 0.1, .clip_norm = 1.0};
+  return {.learning_rate = 1e-2,
+          .final_learning_rate_share = 0.1,
+          .warmup_steps = 10,
+          .steps = 110,
+          .beta1 = 0.9,
+          .beta2 = 0.95,
+          .epsilon = 1e-8,
+          .weight_decay = 0.1,
+          .clip_norm = 1.0};
 }
 
 TEST(LearningRate, WarmsUpLinearlyThenFallsAlongAHalfCosine) {

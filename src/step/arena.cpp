@@ -1,0 +1,91 @@
+#include "twinax/step/arena.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <sys/mman.h>
+
+#include "twinax/base/error.hpp"
+
+namespace twinax::step {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = 2U << 20;
+
+/// Whole pages, so that a buffer is aligned and can be given back to the system.
+std::size_t rounded(std::size_t size) {
+  return (std::max<std::size_t>(size, 1) + kPage - 1) / kPage * kPage;
+}
+
+}  // namespace
+
+struct Arena::State {
+  mutable std::mutex mutex;                               // protects all below; nothing is taken after it
+  std::map<std::size_t, std::vector<std::byte*>> cached;  // by size asked for
+  std::map<std::byte*, std::size_t> all;                  // every block and its size
+  std::int64_t active = 0;
+  std::int64_t peak = 0;
+  std::int64_t reserved = 0;
+};
+
+Arena::Arena() : state_(std::make_unique<State>()) {}
+
+Arena::~Arena() {
+  for (const auto& [block, size] : state_->all) munmap(block, rounded(size));
+}
+
+std::span<std::byte> Arena::take(Bytes size) {
+  const std::scoped_lock lock(state_->mutex);
+  const auto bytes = static_cast<std::size_t>(size.value);
+  std::vector<std::byte*>& fitting = state_->cached[bytes];
+  if (fitting.empty()) {
+    void* memory = mmap(nullptr, rounded(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      throw OutOfBudget("no memory for a buffer of " + std::to_string(size.value) + " bytes; " + std::to_string(state_->active) +
+                        " bytes are in use and " + std::to_string(state_->reserved) + " are held");
+    }
+    if (bytes >= kHugePage) madvise(memory, rounded(bytes), MADV_HUGEPAGE);  // advice: a refusal costs speed only
+    auto* block = static_cast<std::byte*>(memory);
+    for (std::size_t at = 0; at < bytes; at += kPage) block[at] = std::byte{0};
+    state_->all.emplace(block, bytes);
+    state_->reserved += size.value;
+    fitting.push_back(block);
+  }
+  std::byte* block = fitting.back();
+  fitting.pop_back();
+  state_->active += size.value;
+  state_->peak = std::max(state_->peak, state_->active);
+  return {block, bytes};
+}
+
+void Arena::give(std::span<std::byte> buffer) {
+  const std::scoped_lock lock(state_->mutex);
+  const auto known = state_->all.find(buffer.data());
+  if (known == state_->all.end() || known->second != buffer.size())
+    throw InvalidArgument("a buffer comes back to an arena that it is not from");
+  state_->cached[buffer.size()].push_back(buffer.data());
+  state_->active -= static_cast<std::int64_t>(buffer.size());
+}
+
+Bytes Arena::active() const {
+  const std::scoped_lock lock(state_->mutex);
+  return {state_->active};
+}
+
+Bytes Arena::peak() const {
+  const std::scoped_lock lock(state_->mutex);
+  return {state_->peak};
+}
+
+Bytes Arena::reserved() const {
+  const std::scoped_lock lock(state_->mutex);
+  return {state_->reserved};
+}
+
+void Arena::reset_peak() {
+  const std::scoped_lock lock(state_->mutex);
+  state_->peak = state_->active;
+}
+
+}  // namespace twinax::step

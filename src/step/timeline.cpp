@@ -1,0 +1,37 @@
+#include "twinax/step/timeline.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace twinax::step {
+
+TimeSplit split(const StepGraph& graph, std::span<const Event> events) {
+  struct Edge {
+    Seconds at;
+    std::size_t lane;
+    int change;
+  };
+  std::vector<Edge> edges;
+  for (const Event& event : events) {
+    const LaneKind lane = graph[event.op].lane;
+    if (event.end <= event.begin || lane == LaneKind::Service) continue;
+    edges.push_back({.at = event.begin, .lane = static_cast<std::size_t>(lane), .change = 1});
+    edges.push_back({.at = event.end, .lane = static_cast<std::size_t>(lane), .change = -1});
+  }
+  std::ranges::sort(edges, {}, &Edge::at);
+  std::array<int, kLanes> busy{};
+  TimeSplit split;
+  Seconds last{0};
+  for (const Edge& edge : edges) {
+    const Seconds span = edge.at - last;
+    const bool computes = busy[static_cast<std::size_t>(LaneKind::Compute)] > 0;
+    const bool communicates = busy[static_cast<std::size_t>(LaneKind::Collective)] > 0;
+    if (computes) split.compute += span;
+    if (communicates) (computes ? split.hidden_communication : split.exposed_communication) += span;
+    busy[edge.lane] += edge.change;
+    last = edge.at;
+  }
+  return split;
+}
+
+}  // namespace twinax::step
