@@ -12,12 +12,12 @@ namespace twinax::nn {
 
 /// One tensor in a unit's flat run of parameters, row-major.
 struct ParameterSpec {
-  std::string name;                  ///< as users know it, e.g. "h.0.attn.c_attn.weight"
+  std::string name;  ///< as users know it, e.g. "h.0.attn.c_attn.weight"
   std::vector<std::int64_t> shape;
-  std::int64_t offset = 0;           ///< in elements, from the unit's beginning
-  double initial_stddev = 0;         ///< normal initial values of mean 0; 0 = constant
+  std::int64_t offset = 0;    ///< in elements, from the unit's beginning
+  double initial_stddev = 0;  ///< normal initial values of mean 0; 0 = constant
   double initial_constant = 0;
-  bool decays = false;               ///< whether weight decay applies (matrices and embeddings do, biases and norms don't)
+  bool decays = false;  ///< whether weight decay applies (matrices and embeddings do, biases and norms don't)
   /// The number of elements.
   [[nodiscard]] std::int64_t elements() const {
     std::int64_t n = 1;
@@ -78,8 +78,8 @@ class Model {
   [[nodiscard]] virtual Flops backward_flops(std::size_t stage, std::int64_t sequences) const = 0;
 };
 
-/// Fills elements [begin, begin + values.size()) of a unit's flat run with their initial values: a pure function of (seed, unit, element), so
-/// that any rank can make any part. Elements past the unit's end (padding) are 0.
+/// Fills elements [begin, begin + values.size()) of a unit's flat run with their initial values: a pure function of (seed, unit, element),
+/// so that any rank can make any part. Elements past the unit's end (padding) are 0.
 template <class Real>
 void initialize(const UnitSpec& unit, std::size_t unit_index, std::uint64_t seed, std::int64_t begin, std::span<Real> values);
 
