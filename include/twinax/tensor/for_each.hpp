@@ -9,6 +9,17 @@
 #define TWINAX_HOST_DEVICE
 #endif
 
+/// Before a loop whose rounds do not depend on each other, but for the reduction named: vector code where the file is compiled for it
+/// (TWINAX_VECTORIZE, which the kernels' files are), nothing elsewhere.
+#if defined(TWINAX_VECTORIZE)
+#define TWINAX_PRAGMA(text) _Pragma(#text)
+#define TWINAX_SIMD TWINAX_PRAGMA(omp simd)
+#define TWINAX_SIMD_REDUCTION(operation, variable) TWINAX_PRAGMA(omp simd reduction(operation : variable))
+#else
+#define TWINAX_SIMD
+#define TWINAX_SIMD_REDUCTION(operation, variable)
+#endif
+
 namespace twinax::tensor {
 
 /// How a CPU walks one row: what a row functor is given. A CUDA backend offers the same members, with a block of threads behind them.
@@ -16,14 +27,14 @@ struct CpuLanes {
   /// Calls f(column) for every column; the calls do not depend on each other.
   template <class F>
   void each(std::int64_t columns, F f) const {
-#pragma omp simd
+    TWINAX_SIMD
     for (std::int64_t column = 0; column < columns; ++column) f(column);
   }
   /// The sum of f(column); the order of the additions is fixed for a given build.
   template <class Real, class F>
   [[nodiscard]] Real sum(std::int64_t columns, F f) const {
     Real total = 0;
-#pragma omp simd reduction(+ : total)
+    TWINAX_SIMD_REDUCTION(+, total)
     for (std::int64_t column = 0; column < columns; ++column) total += f(column);
     return total;
   }
@@ -31,7 +42,7 @@ struct CpuLanes {
   template <class Real, class F>
   [[nodiscard]] Real max(std::int64_t columns, Real least, F f) const {
     Real largest = least;
-#pragma omp simd reduction(max : largest)
+    TWINAX_SIMD_REDUCTION(max, largest)
     for (std::int64_t column = 0; column < columns; ++column) {
       const Real value = f(column);
       largest = largest < value ? value : largest;
@@ -48,7 +59,7 @@ struct CpuLanes {
 /// Calls f(i) for 0 <= i < count; the calls do not depend on each other.
 template <class F>
 void for_each(std::int64_t count, F f) {
-#pragma omp simd
+  TWINAX_SIMD
   for (std::int64_t i = 0; i < count; ++i) f(i);
 }
 
@@ -63,7 +74,7 @@ template <class Real, class F>
 void sum_rows(std::int64_t rows, std::int64_t columns, F f, Real* out) {
   std::int64_t row = 0;
   for (; row + 8 <= rows; row += 8) {  // eight streams: one read and write of out for eight rows
-#pragma omp simd
+    TWINAX_SIMD
     for (std::int64_t column = 0; column < columns; ++column) {
       const Real a = (f(row, column) + f(row + 1, column)) + (f(row + 2, column) + f(row + 3, column));
       const Real b = (f(row + 4, column) + f(row + 5, column)) + (f(row + 6, column) + f(row + 7, column));
@@ -71,7 +82,7 @@ void sum_rows(std::int64_t rows, std::int64_t columns, F f, Real* out) {
     }
   }
   for (; row < rows; ++row) {
-#pragma omp simd
+    TWINAX_SIMD
     for (std::int64_t column = 0; column < columns; ++column) out[column] += f(row, column);
   }
 }

@@ -53,7 +53,7 @@ template <class Real>
 void pack_rows(const HeadShape<Real>& s, const Real* from, std::int64_t stride, Real factor, Real* to) {
   for (std::int64_t t = 0; t < s.length; ++t) {
     Real* const row = to + t * s.padded_width;
-#pragma omp simd
+    TWINAX_SIMD
     for (std::int64_t d = 0; d < s.head_width; ++d) row[d] = factor * from[t * stride + d];
     std::fill(row + s.head_width, row + s.padded_width, Real(0));
   }
@@ -78,7 +78,7 @@ void pack_columns(const HeadShape<Real>& s, const Real* from, std::int64_t strid
 template <class Real>
 void unpack_rows(const HeadShape<Real>& s, const Real* from, Real factor, Real* out, std::int64_t stride) {
   for (std::int64_t t = 0; t < s.length; ++t) {
-#pragma omp simd
+    TWINAX_SIMD
     for (std::int64_t d = 0; d < s.head_width; ++d) out[t * stride + d] = factor * from[t * s.padded_width + d];
   }
 }
@@ -88,10 +88,10 @@ void unpack_rows(const HeadShape<Real>& s, const Real* from, Real factor, Real* 
 template <class Real>
 Real exponentials(Real* scores, std::int64_t row, std::int64_t columns, Real& largest) {
   Real most = scores[0];
-#pragma omp simd reduction(max : most)
+  TWINAX_SIMD_REDUCTION(max, most)
   for (std::int64_t j = 0; j <= row; ++j) most = most < scores[j] ? scores[j] : most;
   Real total = 0;
-#pragma omp simd reduction(+ : total)
+  TWINAX_SIMD_REDUCTION(+, total)
   for (std::int64_t j = 0; j <= row; ++j) {
     const Real e = exponential(scores[j] - most);
     scores[j] = e;
@@ -139,7 +139,7 @@ void head_forward(const HeadShape<Real>& s, const ForwardPanels<Real>& panels, c
       const Real share = Real(1) / totals[i];
       Real* const to = out + (begin + i) * width;
       const Real* const from = panels.out + i * s.padded_width;
-#pragma omp simd
+      TWINAX_SIMD
       for (std::int64_t d = 0; d < s.head_width; ++d) to[d] = from[d] * share;
     }
   }
@@ -179,7 +179,7 @@ void block_backward(const HeadShape<Real>& s, const BackwardPanels<Real>& p, std
     Real* const d_scores = p.d_scores + i * s.padded_length;
     const Real log_total = seen > 0 ? log_sum[row] : Real(0);
     const Real dot = seen > 0 ? dots[row] : Real(0);
-#pragma omp simd
+    TWINAX_SIMD
     for (std::int64_t j = 0; j < seen; ++j) {
       const Real weight = exponential(weights[j] - log_total);
       weights[j] = weight;
@@ -212,7 +212,7 @@ void head_backward(const HeadShape<Real>& s, const BackwardPanels<Real>& p, cons
   std::fill_n(p.d_values, s.padded_length * s.padded_width, Real(0));
   for (std::int64_t t = 0; t < s.length; ++t) {
     Real dot = 0;
-#pragma omp simd reduction(+ : dot)
+    TWINAX_SIMD_REDUCTION(+, dot)
     for (std::int64_t d = 0; d < s.head_width; ++d) dot += d_out[t * width + d] * out[t * width + d];
     dots[t] = dot;
   }
