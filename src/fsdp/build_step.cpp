@@ -34,10 +34,14 @@ void check(const StepPlan& plan) {
   }
 }
 
-/// One unit's buffers while the graph is being written down.
+/// Parameters gathered for a group of uses.
+struct Gathered {
+  std::optional<BufferId> buffer;  // none where parameters are resident
+  OpId by;
+};
+
+/// One unit's gradients while the graph is being written down.
 struct UnitState {
-  std::optional<BufferId> parameters;  // gathered and not yet released
-  OpId gathered_by;
   std::optional<BufferId> gradients;  // produced and not yet reduced
   std::int64_t backwards_left = 0;    // in the whole step
   bool touched = false;               // its gradients have been cleared in this step
@@ -50,6 +54,7 @@ class StepWriter {
   StepWriter(const StepPlan& plan, StepBodies* bodies, std::vector<Use> uses) : plan_(plan), bodies_(bodies), uses_(std::move(uses)) {
     check(plan);
     units_.resize(plan.layouts.size());
+    groups_.resize(uses_.size() + 1);
     for (const Use& use : uses_) units_[static_cast<std::size_t>(use.unit)].backwards_left += use.backward ? 1 : 0;
     if (!plan.is_resident()) {
       built_.gathered = built_.graph.add_pool({.name = "gathered units", .capacity = plan.limit});
@@ -103,6 +108,8 @@ class StepWriter {
     return built_.graph.add(std::move(op));
   }
 
+  /// What was gathered for the use; the root's comes first. Groups, not units: a unit may be gathered again before it has been released.
+  [[nodiscard]] Gathered& gathered_for(const Use& use) { return groups_[use.unit == 0 ? 0 : static_cast<std::size_t>(use.group) + 1]; }
   [[nodiscard]] UnitState& unit_of(const Use& use) { return units_[static_cast<std::size_t>(use.unit)]; }
   [[nodiscard]] const ShardLayout& layout_of(const Use& use) const { return plan_.layouts[static_cast<std::size_t>(use.unit)]; }
   [[nodiscard]] const std::string& name_of(const Use& use) const { return plan_.unit_names[static_cast<std::size_t>(use.unit)]; }
@@ -115,30 +122,30 @@ class StepWriter {
   }
 
   void write_gather(const Use& use) {
-    UnitState& unit = unit_of(use);
-    unit.parameters = add_buffer(use, "parameters ", LaneKind::Collective);
+    Gathered& gathered = gathered_for(use);
+    gathered.buffer = add_buffer(use, "parameters ", LaneKind::Collective);
     Op op{.kind = OpKind::Gather, .lane = LaneKind::Collective, .name = "gather " + name_of(use), .unit = use.unit};
     op.bytes = received(use);
-    op.produces = {*unit.parameters};
+    op.produces = {*gathered.buffer};
     if (use.unit != 0) op.takes = {{.pool = *built_.gathered}};
     if (bodies_ != nullptr) {
-      op.body = [bodies = bodies_, u = use.unit, buffer = unit.parameters](OpContext& context) {
+      op.body = [bodies = bodies_, u = use.unit, buffer = gathered.buffer](OpContext& context) {
         bodies->gather(u, floats(context, buffer));
       };
     }
-    unit.gathered_by = add(std::move(op), {.stage = -1, .micro_batch = use.micro_batch});
+    gathered.by = add(std::move(op), {.stage = -1, .micro_batch = use.micro_batch});
   }
 
   /// What forward and backward have in common: the parameters, and their release after the last use.
   Op make_use(const Use& use, OpKind kind, const char* what, Flops flops) {
-    UnitState& unit = unit_of(use);
+    const Gathered& gathered = gathered_for(use);
     Op op{.kind = kind, .lane = LaneKind::Compute, .name = what + plan_.stages[use.stage].name, .unit = use.unit};
     op.flops = flops;
     if (plan_.is_resident()) return op;
-    op.after = {unit.gathered_by};
-    op.uses = {*unit.parameters};
+    op.after = {gathered.by};
+    op.uses = {*gathered.buffer};
     if (use.releases) {
-      op.releases = {*unit.parameters};
+      op.releases = {*gathered.buffer};
       if (use.unit != 0) op.gives = {{.pool = *built_.gathered}};
     }
     return op;
@@ -147,7 +154,7 @@ class StepWriter {
   void write_forward(const Use& use) {
     Op op = make_use(use, OpKind::Forward, "forward ", plan_.forward_flops[use.stage]);
     if (bodies_ != nullptr) {
-      op.body = [bodies = bodies_, use, buffer = unit_of(use).parameters](OpContext& context) {
+      op.body = [bodies = bodies_, use, buffer = gathered_for(use).buffer](OpContext& context) {
         bodies->forward(use.stage, use.micro_batch, floats(context, buffer));
       };
     }
@@ -170,7 +177,7 @@ class StepWriter {
     }
     unit.touched = true;
     if (bodies_ != nullptr) {
-      op.body = [bodies = bodies_, use, is_first, parameters = unit.parameters, gradients = unit.gradients](OpContext& context) {
+      op.body = [bodies = bodies_, use, is_first, parameters = gathered_for(use).buffer, gradients = unit.gradients](OpContext& context) {
         bodies->backward(use.stage, use.micro_batch, floats(context, parameters), floats(context, gradients), is_first);
       };
     }
@@ -204,6 +211,7 @@ class StepWriter {
   const StepPlan& plan_;
   StepBodies* bodies_;
   std::vector<Use> uses_;
+  std::vector<Gathered> groups_;
   std::vector<UnitState> units_;
   std::vector<OpId> reductions_;
   BuiltStep built_;

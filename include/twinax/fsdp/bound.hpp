@@ -1,6 +1,7 @@
 #pragma once
 
 #include "twinax/base/units.hpp"
+#include "twinax/collective/traffic.hpp"
 #include "twinax/fsdp/build_step.hpp"
 #include "twinax/fsdp/measure_compute.hpp"
 #include "twinax/net/profile.hpp"
@@ -18,7 +19,8 @@ class BoundCost final : public step::Cost {
   [[nodiscard]] Seconds roofline() const;
 
  private:
-  [[nodiscard]] Seconds communication(const step::Op& op, bool with_latency) const;
+  [[nodiscard]] Seconds communication(const step::Op& op) const;
+  [[nodiscard]] collective::Traffic traffic_of(const step::Op& op) const;
   const BuiltStep& built_;
   const StepPlan& plan_;
   const ComputeTimes& times_;

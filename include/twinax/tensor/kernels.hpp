@@ -92,6 +92,7 @@ struct AdamW {
 struct ElementRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  friend bool operator==(const ElementRange&, const ElementRange&) = default;
 };
 /// One AdamW update of parameters [n] with their moments [n]; weight decay (decoupled) applies in `decays` only: ascending, disjoint,
 /// inside [0, n).
