@@ -10,15 +10,15 @@ namespace twinax::net {
 /// How an emulated network behaves; times and rates as they are applied (after `dilated`).
 struct Profile {
   std::string name;
-  BytesPerSecond rate;              ///< nominal rate of a node's NIC, each direction
-  double achievable = 1;            ///< the share of `rate` that a node reaches in practice
-  BytesPerSecond stream_rate{0};    ///< what one pair of ranks reaches; 0 = as the NIC
-  Seconds latency{0};               ///< one way, NIC to NIC
-  Seconds message_overhead{0};      ///< time the NIC is busy for each message (chunk) beyond its bytes
-  Seconds jitter{0};                ///< mean of an exponential delay added to the latency
-  double tail_probability = 0;      ///< share of messages that take `tail` longer
+  BytesPerSecond rate;            ///< nominal rate of a node's NIC, each direction
+  double achievable = 1;          ///< the share of `rate` that a node reaches in practice
+  BytesPerSecond stream_rate{0};  ///< what one pair of ranks reaches; 0 = as the NIC
+  Seconds latency{0};             ///< one way, NIC to NIC
+  Seconds message_overhead{0};    ///< time the NIC is busy for each message (chunk) beyond its bytes
+  Seconds jitter{0};              ///< mean of an exponential delay added to the latency
+  double tail_probability = 0;    ///< share of messages that take `tail` longer
   Seconds tail{0};
-  BytesPerSecond in_node_rate;      ///< a rank's rate to ranks of its own node
+  BytesPerSecond in_node_rate;  ///< a rank's rate to ranks of its own node
   Seconds in_node_latency{0};
   std::string source;
 
