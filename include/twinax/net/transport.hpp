@@ -26,13 +26,19 @@ struct Tag {
 /// A backend's side of an operation in flight.
 class Pending {
  public:
-  Pending() = default;
+  /// `peer`: the other rank, which a hang report names; -1 where there is none.
+  explicit Pending(int peer = -1) : peer_(peer) {}
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
   /// An operation destroyed in flight is cancelled or drained in a bounded time.
   virtual ~Pending() = default;
   /// Whether it is complete; makes progress on it. Throws what the operation failed with.
   virtual bool test() = 0;
+  /// The other rank, -1 where there is none.
+  [[nodiscard]] int peer() const { return peer_; }
+
+ private:
+  int peer_;
 };
 
 /// An operation in flight: move-only; its buffers outlive it. Inactive once waited for.
@@ -42,6 +48,8 @@ class [[nodiscard]] Request {
   explicit Request(std::unique_ptr<Pending> pending) : pending_(std::move(pending)) {}
   /// Whether there is still something to wait for.
   [[nodiscard]] bool is_active() const { return pending_ != nullptr; }
+  /// The rank at the other end, -1 if inactive or unknown.
+  [[nodiscard]] int peer() const { return pending_ == nullptr ? -1 : pending_->peer(); }
   /// Tests it once; true when complete (or inactive), after which it is inactive and its buffers are free.
   bool is_done() {
     if (pending_ == nullptr) return true;
