@@ -1,4 +1,6 @@
-// Times training steps (forward, backward, AdamW) of one rank, and the step's matrix products alone, in turns.
+// Times training steps (forward, backward, AdamW) of one rank, and the step's matrix products alone, in turns: those of its linear layers
+// (linear_s), and attention's (attention_s: scores and sums of each head and their gradients, by the fastest backend, at half of their
+// time, since half of a causal square is never needed). ratio = step_s / (linear_s + attention_s).
 // gpt_bench small|tiny [rounds] [steps a round]: one line a round, then medians. Times are the thread's CPU time, which other load moves
 // least.
 #include <algorithm>
@@ -79,16 +81,29 @@ class Trainer {
     return model_->loss_sum() * static_cast<double>(scale);
   }
 
-  /// The same products as a step's, on operands of their size, and nothing else.
-  void products_alone() {
+  /// The same products as the step's linear layers, on operands of their size, and nothing else.
+  void linear_alone() {
     for (const nn::GptProduct& p : products_) {
-      const bool transpose_a = p.product.form == tensor::Form::TN;
-      const bool transpose_b = p.product.form == tensor::Form::NT;
-      const auto& [precision, form, into, m, n, k, stride_a, stride_b, stride_c] = p.product;
-      const tensor::Matrix<const float> a{left_.span(), transpose_a ? k : m, transpose_a ? m : k, stride_a};
-      const tensor::Matrix<const float> b{right_.span(), transpose_b ? n : k, transpose_b ? k : n, stride_b};
-      const tensor::Matrix<float> c{out_.span(), m, n, stride_c};
-      for (std::int64_t i = 0; i < p.times; ++i) matmul_.multiply<float>(form, a, b, c, into);
+      for (std::int64_t i = 0; i < p.times; ++i) multiply(p.product, 0, 0, 0);
+    }
+  }
+  /// The products of all heads as whole squares: twice the causal half.
+  void attention_alone() {
+    const nn::GptShape& g = workload_.shape;
+    const std::int64_t t = g.context;
+    const std::int64_t d = g.width / g.heads;
+    const std::int64_t wide = 3 * g.width;
+    using enum tensor::Form;
+    for (std::int64_t head = 0; head < workload_.sequences * g.heads; ++head) {
+      const std::int64_t at = head / g.heads * t * wide + head % g.heads * d;
+      for (std::int64_t layer = 0; layer < g.layers; ++layer) {
+        multiply({.form = NT, .m = t, .n = t, .k = d, .stride_a = wide, .stride_b = wide, .stride_c = t}, at, at, 0);  // scores
+        multiply({.form = NN, .m = t, .n = d, .k = t, .stride_a = t, .stride_b = wide, .stride_c = wide}, 0, at, at);  // out
+        multiply({.form = NT, .m = t, .n = t, .k = d, .stride_a = wide, .stride_b = wide, .stride_c = t}, at, at, 0);  // d_weights
+        multiply({.form = TN, .m = t, .n = d, .k = t, .stride_a = t, .stride_b = wide, .stride_c = wide}, 0, at, at);  // d_v
+        multiply({.form = NN, .m = t, .n = d, .k = t, .stride_a = t, .stride_b = wide, .stride_c = wide}, 0, at, at);  // d_q
+        multiply({.form = TN, .m = t, .n = d, .k = t, .stride_a = t, .stride_b = wide, .stride_c = wide}, 0, at, at);  // d_k
+      }
     }
   }
 
@@ -103,6 +118,18 @@ class Trainer {
   [[nodiscard]] std::string choices() const { return to_text(matmul_.choices()); }
 
  private:
+  /// One product on left_, right_, out_ from the given elements on.
+  void multiply(const tensor::Product& p, std::int64_t a_at, std::int64_t b_at, std::int64_t c_at) {
+    const bool transpose_a = p.form == tensor::Form::TN;
+    const bool transpose_b = p.form == tensor::Form::NT;
+    const auto from = [](const tensor::Buffer<float>& buffer, std::int64_t at) {
+      return buffer.span().subspan(static_cast<std::size_t>(at));
+    };
+    const tensor::Matrix<const float> a{from(left_, a_at), transpose_a ? p.k : p.m, transpose_a ? p.m : p.k, p.stride_a};
+    const tensor::Matrix<const float> b{from(right_, b_at), transpose_b ? p.n : p.k, transpose_b ? p.k : p.n, p.stride_b};
+    const tensor::Matrix<float> c{from(out_, c_at), p.m, p.n, p.stride_c};
+    matmul_.multiply<float>(p.form, a, b, c, p.into);
+  }
   Unit& unit_of(const nn::Stage& stage) { return units_[static_cast<std::size_t>(stage.unit)]; }
   void set_up_products() {
     const Workload& w = workload_;
@@ -131,36 +158,33 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+/// The mean CPU time of one f() over `times`.
 template <class F>
-double cpu_seconds(F f) {
+double cpu_seconds(int times, F f) {
   const Seconds before = thread_cpu_time();
-  f();
-  return (thread_cpu_time() - before).value;
+  for (int i = 0; i < times; ++i) f();
+  return (thread_cpu_time() - before).value / times;
 }
 
 int run(const std::string& name, int rounds, int steps) {
   Trainer trainer(workload(name));
   fmt::print("{}", trainer.choices());
   double loss = trainer.step();
-  trainer.products_alone();
-  std::vector<double> step_s, products_s, ratios;
+  trainer.linear_alone();
+  trainer.attention_alone();
+  std::vector<double> step_s, linear_s, attention_s, ratios;
   for (int round = 0; round < rounds; ++round) {
-    const double step = cpu_seconds([&] {
-                          for (int i = 0; i < steps; ++i) loss = trainer.step();
-                        }) /
-                        steps;
-    const double products = cpu_seconds([&] {
-                              for (int i = 0; i < steps; ++i) trainer.products_alone();
-                            }) /
-                            steps;
-    step_s.push_back(step);
-    products_s.push_back(products);
-    ratios.push_back(step / products);
-    fmt::print("round {} step_s {:.5f} products_s {:.5f} ratio {:.3f}\n", round, step, products, step / products);
+    step_s.push_back(cpu_seconds(steps, [&] { loss = trainer.step(); }));
+    linear_s.push_back(cpu_seconds(steps, [&] { trainer.linear_alone(); }));
+    attention_s.push_back(cpu_seconds(steps, [&] { trainer.attention_alone(); }) / 2);
+    ratios.push_back(step_s.back() / (linear_s.back() + attention_s.back()));
+    fmt::print("round {} step_s {:.5f} linear_s {:.5f} attention_s {:.5f} ratio {:.3f}\n", round, step_s.back(), linear_s.back(),
+               attention_s.back(), ratios.back());
   }
   const double step = median(step_s);
-  fmt::print("model {} loss {:.4f} step_s {:.5f} tokens_per_s {:.0f} gflop_per_s {:.1f} products_s {:.5f} ratio {:.3f}\n", name, loss, step,
-             static_cast<double>(trainer.tokens()) / step, trainer.flops() / step * 1e-9, median(products_s), median(ratios));
+  fmt::print("model {} loss {:.4f} step_s {:.5f} tokens_per_s {:.0f} gflop_per_s {:.1f} linear_s {:.5f} attention_s {:.5f} ratio {:.3f}\n",
+             name, loss, step, static_cast<double>(trainer.tokens()) / step, trainer.flops() / step * 1e-9, median(linear_s),
+             median(attention_s), median(ratios));
   return 0;
 }
 

@@ -83,21 +83,31 @@ void unpack_rows(const HeadShape<Real>& s, const Real* from, Real factor, Real* 
   }
 }
 
+/// Hides the scores of keys after position `row` from exponential(), up to a whole vector; returns the number of scores to look at. Whole
+/// vectors need no remainder loops.
+template <class Real>
+std::int64_t hide_future(Real* scores, std::int64_t row) {
+  const std::int64_t seen = round_up(row + 1, VectorOf<Real>::kLanes);
+  std::fill(scores + row + 1, scores + seen, static_cast<Real>(-1e30));
+  return seen;
+}
+
 /// scores [columns] of the query at position `row` become exp(score - largest), 0 after `row`; returns the sum, and the largest in
 /// `largest`.
 template <class Real>
 Real exponentials(Real* scores, std::int64_t row, std::int64_t columns, Real& largest) {
+  const std::int64_t seen = hide_future(scores, row);
   Real most = scores[0];
   TWINAX_SIMD_REDUCTION(max, most)
-  for (std::int64_t j = 0; j <= row; ++j) most = most < scores[j] ? scores[j] : most;
+  for (std::int64_t j = 0; j < seen; ++j) most = most < scores[j] ? scores[j] : most;
   Real total = 0;
   TWINAX_SIMD_REDUCTION(+, total)
-  for (std::int64_t j = 0; j <= row; ++j) {
+  for (std::int64_t j = 0; j < seen; ++j) {
     const Real e = exponential(scores[j] - most);
     scores[j] = e;
     total += e;
   }
-  std::fill(scores + row + 1, scores + columns, Real(0));
+  std::fill(scores + seen, scores + columns, Real(0));
   largest = most;
   return total;
 }
@@ -174,11 +184,12 @@ void block_backward(const HeadShape<Real>& s, const BackwardPanels<Real>& p, std
   small_product(kBlock, keys, s.head_width, d_out, p.values_transposed, s.padded_length, p.d_scores, s.padded_length, false);
   for (std::int64_t i = 0; i < kBlock; ++i) {
     const std::int64_t row = begin + i;
-    const std::int64_t seen = row < s.length ? row + 1 : 0;
     Real* const weights = p.weights + i * s.padded_length;
     Real* const d_scores = p.d_scores + i * s.padded_length;
-    const Real log_total = seen > 0 ? log_sum[row] : Real(0);
-    const Real dot = seen > 0 ? dots[row] : Real(0);
+    const bool padding = row >= s.length;
+    const std::int64_t seen = padding ? 0 : hide_future(weights, row);
+    const Real log_total = padding ? Real(0) : log_sum[row];
+    const Real dot = padding ? Real(0) : dots[row];
     TWINAX_SIMD
     for (std::int64_t j = 0; j < seen; ++j) {
       const Real weight = exponential(weights[j] - log_total);
