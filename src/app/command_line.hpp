@@ -36,7 +36,7 @@ struct ReportArguments {
 
 struct DataArguments {
   std::string text;
-  std::string out;
+  std::string cache;  ///< folder; empty = the user's
   std::string tokenizer;
 };
 

@@ -34,6 +34,13 @@ void Progress::show(std::int64_t done, const std::string& text) {
   std::fflush(stderr);
 }
 
+void Progress::print(const std::string& line) {
+  if (open_) std::fputs("\r\033[K", stderr);
+  open_ = false;
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
 std::string duration_for_people(Seconds time) {
   const auto seconds = static_cast<std::int64_t>(std::lround(time.value));
   return seconds < 60 ? fmt::format("{} s", seconds) : fmt::format("{} min {} s", seconds / 60, seconds % 60);

@@ -19,6 +19,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   /// `done` units are over; `text` says what was done last.
   void show(std::int64_t done, const std::string& text);
+  /// A line that stays, on stdout, quiet or not.
+  void print(const std::string& line);
 
  private:
   Clock& clock_;

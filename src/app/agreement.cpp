@@ -1,0 +1,47 @@
+#include "app/agreement.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace twinax::app {
+
+void agree(net::World& world, const std::function<void()>& work) {
+  std::optional<std::string> mine;
+  try {
+    work();
+  } catch (const Error& error) {
+    mine = error.what();
+  }
+  if (const std::optional<std::string> first = world.first_error(mine)) throw AgreedError(*first);
+}
+
+std::vector<std::string> gather_texts(collective::Collectives& control, const std::string& mine) {
+  const auto ranks = static_cast<std::size_t>(control.group().size());
+  const std::uint64_t length = mine.size();
+  std::vector<std::uint64_t> lengths(ranks);
+  control.all_gather_bytes(std::as_bytes(std::span(&length, 1)), std::as_writable_bytes(std::span(lengths)), net::Purpose::Control);
+  const std::size_t longest = *std::ranges::max_element(lengths);
+  std::string padded = mine;
+  padded.resize(longest, ' ');
+  std::string all(longest * ranks, ' ');
+  control.all_gather_bytes(std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(all)), net::Purpose::Control);
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < ranks; ++r) texts.push_back(all.substr(r * longest, lengths[r]));
+  return texts;
+}
+
+std::string agree_choices(collective::Collectives& control, tensor::Matmul& matmul, const std::string& given) {
+  std::map<tensor::Product, tensor::Choice> agreed;
+  for (const tensor::Choice& choice : tensor::parse_choices(given)) agreed.try_emplace(choice.product, choice);
+  for (const std::string& text : gather_texts(control, tensor::to_text(matmul.choices()))) {
+    for (const tensor::Choice& choice : tensor::parse_choices(text)) agreed.try_emplace(choice.product, choice);
+  }
+  std::vector<tensor::Choice> choices;
+  for (const auto& [product, choice] : agreed) choices.push_back(choice);
+  matmul.set_choices(choices);
+  return tensor::to_text(choices);
+}
+
+}  // namespace twinax::app

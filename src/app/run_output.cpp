@@ -1,0 +1,130 @@
+#include "app/run_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "app/step_report.hpp"
+#include "twinax/base/error.hpp"
+#include "twinax/record/dump.hpp"
+#include "twinax/record/environment.hpp"
+
+namespace twinax::app {
+namespace {
+
+record::RecordHead head_of(const net::World& world, const RunRequest& request, const RunSummary& summary, const std::string& choices, int ranks,
+                           int ranks_per_node) {
+  record::RecordHead head;
+  head.kind = "train";
+  head.name = std::filesystem::path(request.config.text("record.path")).stem().string();
+  head.command = request.command;
+  head.config_toml = request.config.to_toml();
+  head.environment = record::this_environment();
+  head.environment.hosts = record::describe_hosts(std::span(world.hosts()).first(static_cast<std::size_t>(ranks)));
+  head.environment.ranks = ranks;
+  head.environment.ranks_per_node = ranks_per_node;
+  head.environment.mpi = world.library_version();
+  head.environment.transport = request.config.text("net.transport");
+  const std::string& profile = request.config.text("net.profile");
+  head.environment.network = profile == "none" ? "" : profile;
+  head.environment.accelerator = summary.emulation.accelerator == "none" ? "" : summary.emulation.accelerator;
+  head.environment.dilation = summary.emulation.dilation;
+  head.purposes.assign(net::kPurposes.begin(), net::kPurposes.end());
+  head.choices = choices;
+  head.stands_for = summary.stands_for;
+  head.parameters = summary.parameters;
+  head.flags = world.ranks_on_this_host() > record::usable_cores() && ranks > record::usable_cores() ? "oversubscribed" : "";
+  head.point = request.point;
+  head.repeat = request.repeat;
+  head.warmup_steps = request.warmup_steps;
+  return head;
+}
+
+/// Writes to `path` + ".part", then gives it its name.
+void write_aside(const std::string& path, const std::string& content) {
+  const std::string aside = path + ".part";
+  {
+    std::ofstream file(aside, std::ios::binary | std::ios::trunc);
+    file.write(content.data(), static_cast<std::streamsize>(content.size()));
+    file.flush();
+    if (!file) throw FileError(fmt::format("writing {}: {}", aside, std::strerror(errno)));
+  }
+  std::error_code error;
+  std::filesystem::rename(aside, path, error);
+  if (error) throw FileError(fmt::format("renaming {} to {}: {}", aside, path, error.message()));
+}
+
+}  // namespace
+
+RunOutput::RunOutput(net::World& world, const RunRequest& request, const RunSummary& summary, const std::string& choices, int ranks,
+                     int ranks_per_node)
+    : clock_(world.clock()), pause_(request.config.seconds("record.flush_seconds")), start_(clock_.now()), flushed_(start_) {
+  const std::string& path = request.config.text("record.path");
+  if (path.empty()) return;
+  record_ = std::make_unique<record::RunRecord>(path, head_of(world, request, summary, choices, ranks, ranks_per_node), request.replaces_record);
+}
+
+void RunOutput::flush_if_due() {
+  if (clock_.now() - flushed_ < pause_) return;
+  record_->flush();
+  flushed_ = clock_.now();
+}
+
+void RunOutput::on_step(const record::StepRow& row, const std::vector<record::RankRow>& ranks) {
+  if (!record_) return;
+  record_->append_step(row, ranks);
+  flush_if_due();
+}
+
+void RunOutput::on_evaluation(const record::EvaluationRow& row) {
+  if (!record_) return;
+  record_->append_evaluation(row);
+  flush_if_due();
+}
+
+void RunOutput::on_timeline(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines) {
+  if (record_) record_->append_timeline(timeline_rows(graph, timelines, start_));
+}
+
+void RunOutput::finish(std::span<const std::int64_t> sent, double drift) {
+  if (!record_) return;
+  record_->set_dilation_drift(drift);
+  record_->set_links(sent);
+  record_->close();
+}
+
+void write_dump(const std::string& path, fsdp::Trainer& trainer, Workload& workload, bool is_root) {
+  const auto units = workload.model().units();
+  std::vector<std::vector<float>> parameters;
+  for (std::size_t u = 0; u < units.size(); ++u) parameters.push_back(trainer.whole_parameters(u));
+  const fsdp::StepOutcome outcome = trainer.gradients_only(0, workload.training_batch(0));
+  std::vector<std::vector<float>> gradients;
+  for (std::size_t u = 0; u < units.size(); ++u) gradients.push_back(trainer.whole_gradients(u));
+  if (!is_root) return;
+  record::DumpFile dump(path, workload.heads());
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    for (const nn::ParameterSpec& parameter : units[u].parameters) {
+      const auto at = [&](const std::vector<float>& flat) {
+        return std::span(flat).subspan(static_cast<std::size_t>(parameter.offset), static_cast<std::size_t>(parameter.elements()));
+      };
+      dump.add_parameter(parameter.name, at(parameters[u]), parameter.shape);
+      dump.add_gradient(parameter.name, at(gradients[u]), parameter.shape);
+    }
+  }
+  const std::vector<std::int32_t> tokens = workload.whole_batch(0);
+  const std::vector<std::int64_t> wide(tokens.begin(), tokens.end());
+  const std::int64_t row = workload.context() + 1;
+  dump.set_tokens(wide, std::ssize(wide) / row, row);
+  dump.set_loss(outcome.loss);
+  dump.finish();
+}
+
+void write_trace(const std::string& path, const step::StepGraph& graph, std::span<const step::RankTimeline> timelines) {
+  write_aside(path, step::to_trace_json(graph, timelines));
+}
+
+}  // namespace twinax::app

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/training_run.hpp"
+#include "app/workload.hpp"
+#include "twinax/fsdp/trainer.hpp"
+#include "twinax/record/run_record.hpp"
+#include "twinax/step/trace_json.hpp"
+
+namespace twinax::app {
+
+/// What a run leaves behind on rank 0: its record, if it is to have one.
+class RunOutput {
+ public:
+  RunOutput(net::World& world, const RunRequest& request, const RunSummary& summary, const std::string& choices, int ranks, int ranks_per_node);
+
+  void on_step(const record::StepRow& row, const std::vector<record::RankRow>& ranks);
+  void on_evaluation(const record::EvaluationRow& row);
+  void on_timeline(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines);
+  /// Closes the record; `sent` are the bytes of all links, `drift` how far the machine's rate is from the dilation's.
+  void finish(std::span<const std::int64_t> sent, double drift);
+
+ private:
+  void flush_if_due();
+  Clock& clock_;
+  Seconds pause_;
+  Seconds start_;
+  Seconds flushed_;
+  std::unique_ptr<record::RunRecord> record_;
+};
+
+/// Writes the first step's parameters, gradients (before clipping), batch and loss, whole whatever the sharding. Collective; `is_root` writes.
+void write_dump(const std::string& path, fsdp::Trainer& trainer, Workload& workload, bool is_root);
+
+/// Writes a trace file aside and renames it. Throws FileError.
+void write_trace(const std::string& path, const step::StepGraph& graph, std::span<const step::RankTimeline> timelines);
+
+}  // namespace twinax::app

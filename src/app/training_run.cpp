@@ -1,0 +1,278 @@
+#include "app/training_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "app/agreement.hpp"
+#include "app/links.hpp"
+#include "app/run_output.hpp"
+#include "app/step_report.hpp"
+#include "app/workload.hpp"
+#include "twinax/base/log.hpp"
+#include "twinax/collective/own_collectives.hpp"
+#include "twinax/fsdp/bound.hpp"
+#include "twinax/step/live_executor.hpp"
+#include "twinax/step/virtual_executor.hpp"
+
+namespace twinax::app {
+namespace {
+
+constexpr int kMeasurements = 5;  // of which the median counts
+
+fsdp::TrainerOptions trainer_options(const Config& config, const Workload& workload) {
+  fsdp::TrainerOptions options;
+  options.strategy = fsdp::parse_strategy(config.text("fsdp.strategy"));
+  options.limiter = fsdp::parse_limiter(config.text("fsdp.limiter"));
+  options.limit = config.integer("fsdp.limit");
+  options.prefetch = config.integer("fsdp.prefetch");
+  options.wire = config.text("fsdp.wire") == "bf16" ? Dtype::Bf16 : Dtype::Fp32;
+  options.seed = static_cast<std::uint64_t>(config.integer("train.seed"));
+  options.micro_batch = workload.micro_batch();
+  options.micro_batches = workload.micro_batches();
+  options.optimizer = {.learning_rate = config.real("optimizer.learning_rate"),
+                       .final_learning_rate_share = config.real("optimizer.final_learning_rate_share"),
+                       .warmup_steps = config.integer("optimizer.warmup_steps"),
+                       .steps = config.integer("train.steps"),
+                       .beta1 = config.real("optimizer.beta1"),
+                       .beta2 = config.real("optimizer.beta2"),
+                       .epsilon = config.real("optimizer.epsilon"),
+                       .weight_decay = config.real("optimizer.weight_decay"),
+                       .clip_norm = config.real("optimizer.clip_norm")};
+  return options;
+}
+
+/// The median over the group of each rank's rate.
+FlopsPerSecond median_rate(collective::Collectives& control, const fsdp::ComputeTimes& times) {
+  const double mine = times.flops.value / times.stages().value;
+  std::vector<double> rates(static_cast<std::size_t>(control.group().size()));
+  control.all_gather_bytes(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(rates)), net::Purpose::Control);
+  std::ranges::sort(rates);
+  const std::size_t n = rates.size();
+  return {n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2};
+}
+
+/// What both measuring and training begin with: the model, the choices agreed, the computing timed with all ranks at it.
+struct Prepared {
+  Prepared(net::World& world, const RunRequest& request, Workload& its_workload, const collective::Group& group)
+      : workload(its_workload), control(collective::make_own(world.transport(), group, {.lane = kControlLane})) {
+    workload.matmul().set_choices(tensor::parse_choices(request.choices));
+    (void)workload.measure(1, world.clock());  // each product's backend is chosen at its first use
+    choices = agree_choices(*control, workload.matmul(), request.choices);
+    control->barrier();
+    times = workload.measure(kMeasurements, world.clock());
+    rate = median_rate(*control, times);
+  }
+  static constexpr std::uint8_t kControlLane = 2;
+  Workload& workload;
+  std::unique_ptr<collective::Collectives> control;
+  std::string choices;
+  fsdp::ComputeTimes times;
+  FlopsPerSecond rate{0};
+};
+
+/// The network of a run, decided before anything is sent over it.
+struct Network {
+  Emulation emulation;
+  int ranks_per_node = 1;
+  int nodes = 1;
+  std::optional<net::Profile> profile;
+};
+
+/// One run on one of the ranks that take part.
+class TrainingRun {
+ public:
+  TrainingRun(net::World& world, const RunRequest& request, Prepared& prepared, const Network& network, Links& links, RunObserver* observer)
+      : world_(world),
+        request_(request),
+        config_(request.config),
+        observer_(observer),
+        prepared_(prepared),
+        network_(network),
+        links_(links),
+        executor_(world.clock(), arena_, {&world.activities()[0], &world.activities()[1], &world.activities()[2]}),
+        trainer_(prepared_.workload.model(), links_.steps(), executor_, trainer_options(config_, prepared_.workload)) {
+    const net::Profile* profile = network_.profile ? &*network_.profile : nullptr;
+    const fsdp::BoundCost cost(trainer_.built(), trainer_.plan(), prepared_.times, profile, network_.ranks_per_node);
+    lower_bound_ = run_virtual(trainer_.built().graph, cost, {.unlimited_credits = true}).duration();
+    roofline_ = cost.roofline();
+    summary_.emulation = network_.emulation;
+    summary_.choices = prepared_.choices;
+    summary_.parameters = prepared_.workload.parameters();
+    summary_.bits_per_token = std::numeric_limits<double>::quiet_NaN();
+    summary_.stands_for = stands_for(config_, network_.emulation, summary_.parameters, network_.nodes,
+                                     prepared_.workload.global_tokens() / network_.nodes);
+  }
+
+  /// Opens what the run leaves behind; on the first member alone.
+  void open_output() {
+    if (is_root()) output_.emplace(world_, request_, summary_, prepared_.choices, group().size(), network_.ranks_per_node);
+  }
+
+  RunSummary run() {
+    if (!request_.dump.empty()) write_dump(request_.dump, trainer_, prepared_.workload, is_root());
+    const std::int64_t steps = config_.integer("train.steps");
+    for (std::int64_t s = 0; s < steps; ++s) train_step(s, steps);
+    finish();
+    return summary_;
+  }
+
+ private:
+  [[nodiscard]] const collective::Group& group() const { return prepared_.control->group(); }
+  [[nodiscard]] bool is_root() const { return group().index == 0; }
+
+  void train_step(std::int64_t s, std::int64_t steps) {
+    const fsdp::RankBatch batch = prepared_.workload.training_batch(s);
+    const Bytes between = links_.sent_between_nodes();
+    const Bytes in_node = links_.sent_in_node();
+    const fsdp::StepOutcome outcome = trainer_.step(s, batch);
+    RankFigures figures = figures_of(outcome);
+    figures.bytes_between_nodes = static_cast<double>((links_.sent_between_nodes() - between).value);
+    figures.bytes_in_node = static_cast<double>((links_.sent_in_node() - in_node).value);
+    const std::vector<RankFigures> all = gather_figures(links_.control(), figures);
+    const bool keeps_timeline = steps - s <= config_.integer("record.timeline_steps");
+    if (keeps_timeline || (s + 1 == steps && !request_.trace.empty())) last_timelines_ = gather_timelines(links_.control(), outcome.run.events);
+    if (is_root()) {
+      const record::StepRow row = fold(s, outcome, all);
+      if (outcome.skipped) log_warn(fmt::format("step {}: the gradient norm is not finite; the update is skipped", s));
+      output_->on_step(row, rank_rows(all));
+      if (keeps_timeline) output_->on_timeline(trainer_.built().graph, last_timelines_);
+      seconds_.push_back(row.seconds);
+      summary_.loss = outcome.loss;
+      summary_.steps = s + 1;
+      if (observer_ != nullptr) observer_->on_step(s, steps, outcome.loss, {row.seconds});
+    }
+    const std::int64_t every = config_.integer("train.evaluate_every");
+    if (every > 0 && ((s + 1) % every == 0 || s + 1 == steps)) evaluate(s);
+  }
+
+  [[nodiscard]] RankFigures figures_of(const fsdp::StepOutcome& outcome) const {
+    const step::TimeSplit split = step::split(trainer_.built().graph, outcome.run.events);
+    RankFigures figures{.seconds = outcome.run.duration().value,
+                        .compute_s = split.compute.value,
+                        .exposed_s = split.exposed_communication.value,
+                        .hidden_s = split.hidden_communication.value,
+                        .lower_bound_s = lower_bound_.value,
+                        .roofline_s = roofline_.value,
+                        .flops = prepared_.workload.step_flops().value,
+                        .memory_bytes = static_cast<double>((trainer_.state_bytes() + outcome.run.buffers_peak).value),
+                        .in_flight_bytes = static_cast<double>(outcome.run.buffers_peak.value)};
+    if (const auto& pool = trainer_.built().gathered) figures.in_flight_units = static_cast<double>(outcome.run.pool_peaks[pool->index]);
+    if (const auto& pool = trainer_.built().reductions) figures.reductions = static_cast<double>(outcome.run.pool_peaks[pool->index]);
+    return figures;
+  }
+
+  void evaluate(std::int64_t s) {
+    double loss_sum = 0;
+    std::int64_t tokens = 0;
+    for (std::int64_t round = 0; round < prepared_.workload.evaluation_rounds(); ++round) {
+      const fsdp::StepOutcome outcome = trainer_.evaluate(s, prepared_.workload.evaluation_batch(round));
+      loss_sum += outcome.loss * static_cast<double>(outcome.tokens);
+      tokens += outcome.tokens;
+    }
+    if (!is_root()) return;
+    if (tokens == 0) {
+      if (!said_no_evaluation_) log_warn("no evaluation: the held-out part of the text is shorter than one sequence (data.held_out)");
+      said_no_evaluation_ = true;
+      return;
+    }
+    const double loss = loss_sum / static_cast<double>(tokens);
+    summary_.bits_per_token = loss / std::numbers::ln2;
+    output_->on_evaluation({.step = s, .loss = loss, .bits_per_byte = summary_.bits_per_token, .tokens = tokens});
+    if (observer_ != nullptr) observer_->on_evaluation(s, summary_.bits_per_token);
+  }
+
+  /// How far this run's computing is from the rate that a sweep fixed the dilation by.
+  [[nodiscard]] double drift() const {
+    const FlopsPerSecond fixed = network_.emulation.rank_rate;
+    return fixed.value > 0 ? prepared_.rate / fixed - 1 : 0;
+  }
+
+  void finish() {
+    const std::vector<std::int64_t> sent = links_.all_sent();
+    if (!is_root()) return;
+    if (!request_.trace.empty()) write_trace(request_.trace, trainer_.built().graph, last_timelines_);
+    std::vector<double> kept(seconds_.begin() + std::min<std::ptrdiff_t>(request_.warmup_steps, std::ssize(seconds_) - 1), seconds_.end());
+    const auto middle = kept.begin() + static_cast<std::ptrdiff_t>(kept.size() / 2);
+    std::nth_element(kept.begin(), middle, kept.end());
+    summary_.median_step = {*middle};
+    output_->finish(sent, drift());
+  }
+
+  net::World& world_;
+  const RunRequest& request_;
+  const Config& config_;
+  RunObserver* observer_;
+  Prepared& prepared_;
+  const Network& network_;
+  Links& links_;
+  step::Arena arena_;
+  step::LiveExecutor executor_;
+  fsdp::Trainer trainer_;
+  Seconds lower_bound_{0};
+  Seconds roofline_{0};
+  std::optional<RunOutput> output_;
+  RunSummary summary_;
+  std::vector<double> seconds_;
+  std::vector<step::RankTimeline> last_timelines_;
+  bool said_no_evaluation_ = false;
+};
+
+collective::Group group_of(const net::World& world, const RunRequest& request) {
+  return collective::Group::first(request.ranks == 0 ? world.size() : request.ranks, world.rank());
+}
+
+Network decide_network(const net::World& world, const RunRequest& request, Prepared& prepared) {
+  Network network;
+  const int ranks = prepared.control->group().size();
+  network.emulation = request.emulation ? *request.emulation : make_emulation(request.config, prepared.rate);
+  network.ranks_per_node = ranks_per_node(request.config, world, ranks);
+  network.nodes = (ranks + network.ranks_per_node - 1) / network.ranks_per_node;
+  network.profile = make_profile(request.config, network.emulation, prepared.workload.parameters(), network.nodes);
+  return network;
+}
+
+}  // namespace
+
+RunSummary run_training(net::World& world, const RunRequest& request, RunObserver* observer) {
+  // Ranks that do not take part go through the same agreements, so that an error of any rank ends the run on all.
+  const collective::Group group = group_of(world, request);
+  const bool takes_part = group.index >= 0;
+  std::optional<Workload> workload;
+  agree(world, [&] {
+    if (takes_part) workload.emplace(request.config, group.size(), group.index);
+  });
+  std::optional<Prepared> prepared;
+  if (takes_part) prepared.emplace(world, request, *workload, group);
+  Network network;
+  agree(world, [&] {
+    if (takes_part) network = decide_network(world, request, *prepared);
+  });
+  Links links(world, request.config, group, network.profile);
+  std::optional<TrainingRun> run;
+  agree(world, [&] {
+    if (takes_part) run.emplace(world, request, *prepared, network, links, observer);
+    if (takes_part) run->open_output();
+  });
+  RunSummary summary;
+  if (takes_part) summary = run->run();
+  world.sleep_barrier();
+  return summary;
+}
+
+FlopsPerSecond measure_rate(net::World& world, const RunRequest& request) {
+  const collective::Group group = group_of(world, request);
+  std::optional<Workload> workload;
+  agree(world, [&] {
+    if (group.index >= 0) workload.emplace(request.config, group.size(), group.index);
+  });
+  FlopsPerSecond rate{0};
+  if (workload) rate = Prepared(world, request, *workload, group).rate;
+  world.sleep_barrier();
+  return rate;
+}
+
+}  // namespace twinax::app
