@@ -9,20 +9,20 @@ namespace twinax::record {
 
 /// Where and with what a run was made: the attributes of /environment.
 struct Environment {
-  std::string hosts;  ///< "node1:0-1 node2:2-3"
+  std::string hosts{};  ///< "node1:0-1 node2:2-3"
   std::int64_t ranks = 1;
   std::int64_t ranks_per_node = 1;
-  std::string cpu;
+  std::string cpu{};
   std::int64_t cores = 1;  ///< that this process may use
-  std::string mpi;
-  std::string ucx;
+  std::string mpi{};
+  std::string ucx{};
   std::string hdf5;
-  std::string compiler;
-  std::string git_revision;
-  std::string transport;
-  std::string network;      ///< the emulated profile; empty = the real network
-  std::string accelerator;  ///< the emulated one; empty = the real machine
-  double dilation = 1;      ///< wall-clock seconds that stand for one second of the emulated cluster
+  std::string compiler{};
+  std::string git_revision{};
+  std::string transport{};
+  std::string network{};      ///< the emulated profile; empty = the real network
+  std::string accelerator{};  ///< the emulated one; empty = the real machine
+  double dilation = 1;        ///< wall-clock seconds that stand for one second of the emulated cluster
 };
 
 /// What this process can tell by itself: cpu, cores, hdf5, compiler, git_revision, and `hosts` of one rank; the rest is the caller's.

@@ -10,17 +10,17 @@ namespace twinax::record {
 /// What a sweep or a later run needs to know of a record.
 struct RecordFacts {
   bool is_complete = false;
-  std::string kind;
-  std::string name;
-  std::string config_toml;
-  std::string choices;
-  std::string point;
+  std::string kind{};
+  std::string name{};
+  std::string config_toml{};
+  std::string choices{};
+  std::string point{};
   std::int64_t repeat = -1;
   std::int64_t warmup_steps = 0;
   std::int64_t parameters = 0;
   double dilation_drift = 0;
-  std::string flags;
-  std::string stands_for;
+  std::string flags{};
+  std::string stands_for{};
   Environment environment;
   std::int64_t steps = 0;          ///< that are whole in every column
   double median_step_seconds = 0;  ///< after the warm-up steps; NaN if there is no such step

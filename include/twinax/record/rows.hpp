@@ -51,8 +51,8 @@ struct EvaluationRow {
 /// One op as it ran on a rank: the columns of /timeline. Texts longer than their column are cut.
 struct TimelineRow {
   std::int64_t rank = 0;
-  std::string lane;
-  std::string op;
+  std::string lane{};
+  std::string op{};
   std::int64_t unit = -1;
   std::int64_t step = 0;
   double begin_seconds = 0;

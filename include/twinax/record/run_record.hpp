@@ -15,18 +15,18 @@ namespace twinax::record {
 /// What is known of a run before its first step.
 struct RecordHead {
   std::string kind = "train";  ///< "train", "rehearse", "plan" or "bench"
-  std::string name;
-  std::string command;      ///< as typed
-  std::string config_toml;  ///< the effective config
-  std::string created_utc;  ///< empty = now
+  std::string name{};
+  std::string command{};      ///< as typed
+  std::string config_toml{};  ///< the effective config
+  std::string created_utc{};  ///< empty = now
   Environment environment;
-  std::vector<std::string> purposes;  ///< of the bytes counted in /links, in the order of set_links
-  std::string choices;                ///< made by timing, agreed by all ranks; as --same-choices-as reads them
-  std::string stands_for;             ///< the cluster and model that an emulation stands for; empty if none
-  std::int64_t parameters = 0;        ///< of the model that was trained
-  std::string flags;                  ///< what the reader must know ("oversubscribed"), words with spaces between
+  std::vector<std::string> purposes{};  ///< of the bytes counted in /links, in the order of set_links
+  std::string choices{};                ///< made by timing, agreed by all ranks; as --same-choices-as reads them
+  std::string stands_for{};             ///< the cluster and model that an emulation stands for; empty if none
+  std::int64_t parameters = 0;          ///< of the model that was trained
+  std::string flags{};                  ///< what the reader must know ("oversubscribed"), words with spaces between
   // What a sweep writes.
-  std::string point;  ///< TOML text of axis values
+  std::string point{};  ///< TOML text of axis values
   std::int64_t repeat = -1;
   std::int64_t warmup_steps = 0;
 };

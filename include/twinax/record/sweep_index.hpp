@@ -8,29 +8,29 @@ namespace twinax::record {
 
 /// One axis of a sweep: a config key, or `ranks`, and its values as text.
 struct IndexAxis {
-  std::string key;
-  std::vector<std::string> values;
+  std::string key{};
+  std::vector<std::string> values{};
 };
 
 /// One recorded run of a sweep.
 struct IndexRun {
-  std::string point;  ///< TOML text of axis values
+  std::string point{};  ///< TOML text of axis values
   std::int64_t repeat = 0;
-  std::string file;  ///< relative to the index
+  std::string file{};  ///< relative to the index
 };
 
 /// What index.h5 says of a sweep.
 struct SweepIndex {
-  std::string name;
-  std::string title;
-  std::vector<IndexAxis> axes;
-  std::vector<std::string> points;  ///< TOML text of axis values, the whole matrix in order
-  std::string baseline;             ///< TOML text of some axes' values: the point that ratios refer to
+  std::string name{};
+  std::string title{};
+  std::vector<IndexAxis> axes{};
+  std::vector<std::string> points{};  ///< TOML text of axis values, the whole matrix in order
+  std::string baseline{};             ///< TOML text of some axes' values: the point that ratios refer to
   std::int64_t repeats_minimum = 0;
   std::int64_t repeats_maximum = 0;
   std::int64_t warmup_steps = 0;
-  std::string stands_for;
-  std::vector<IndexRun> runs;  ///< recorded so far
+  std::string stands_for{};
+  std::vector<IndexRun> runs{};  ///< recorded so far
 };
 
 /// Writes the index anew, aside and renamed: readers see the old one or the new one, whole.
