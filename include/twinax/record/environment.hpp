@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace twinax::record {
+
+/// Where and with what a run was made: the attributes of /environment.
+struct Environment {
+  std::string hosts{};  ///< "node1:0-1 node2:2-3"
+  std::int64_t ranks = 1;
+  std::int64_t ranks_per_node = 1;
+  std::string cpu{};
+  std::int64_t cores = 1;  ///< that this process may use
+  std::string mpi{};
+  std::string ucx{};
+  std::string hdf5;
+  std::string compiler{};
+  std::string git_revision{};
+  std::string transport{};
+  std::string network{};      ///< the emulated profile; empty = the real network
+  std::string accelerator{};  ///< the emulated one; empty = the real machine
+  double dilation = 1;        ///< wall-clock seconds that stand for one second of the emulated cluster
+};
+
+/// What this process can tell by itself: cpu, cores, hdf5, compiler, git_revision, and `hosts` of one rank; the rest is the caller's.
+[[nodiscard]] Environment this_environment();
+
+/// The host's name.
+[[nodiscard]] std::string host_name();
+/// "node1:0-1 node2:2-3" from each rank's host, in rank order.
+[[nodiscard]] std::string describe_hosts(std::span<const std::string> host_of_rank);
+/// The processor's name, from a text like /proc/cpuinfo's; "unknown" if it isn't there.
+[[nodiscard]] std::string cpu_model(std::string_view cpuinfo);
+/// How many cores this process may use at once: the affinity mask, or the cgroup's quota rounded up if that is less.
+[[nodiscard]] std::int64_t usable_cores();
+/// Cores allowed by a text like cpu.max's ("150000 100000" is 1.5); 0 if there is no limit.
+[[nodiscard]] double quota_of(std::string_view cpu_max);
+/// The commit that this program was built from, "-dirty" added if files differed; "unknown" outside a repository.
+[[nodiscard]] std::string git_revision();
+/// The compiler, its version and the build type.
+[[nodiscard]] std::string compiler_name();
+/// The time now, ISO 8601 in UTC: "2025-01-31T12:00:00Z".
+[[nodiscard]] std::string utc_now();
+
+}  // namespace twinax::record

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace twinax::record {
+
+/// One axis of a sweep: a config key, or `ranks`, and its values as text.
+struct IndexAxis {
+  std::string key{};
+  std::vector<std::string> values{};
+};
+
+/// One recorded run of a sweep.
+struct IndexRun {
+  std::string point{};  ///< TOML text of axis values
+  std::int64_t repeat = 0;
+  std::string file{};  ///< relative to the index
+};
+
+/// What index.h5 says of a sweep.
+struct SweepIndex {
+  std::string name{};
+  std::string title{};
+  std::vector<IndexAxis> axes{};
+  std::vector<std::string> points{};  ///< TOML text of axis values, the whole matrix in order
+  std::string baseline{};             ///< TOML text of some axes' values: the point that ratios refer to
+  std::int64_t repeats_minimum = 0;
+  std::int64_t repeats_maximum = 0;
+  std::int64_t warmup_steps = 0;
+  std::string stands_for{};
+  std::vector<IndexRun> runs{};  ///< recorded so far
+};
+
+/// Writes the index anew, aside and renamed: readers see the old one or the new one, whole.
+/// Throws FileError or Hdf5Error.
+void write_sweep_index(const std::string& path, const SweepIndex& index);
+
+/// Reads it back. Throws FileError.
+[[nodiscard]] SweepIndex read_sweep_index(const std::string& path);
+
+}  // namespace twinax::record

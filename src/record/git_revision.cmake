@@ -1,0 +1,26 @@
+# Writes OUTPUT, a header with the git revision of SOURCE, unless it already says so.
+find_package(Git QUIET)
+set(revision "unknown")
+if(GIT_FOUND)
+  execute_process(COMMAND ${GIT_EXECUTABLE} -C ${SOURCE} rev-parse --show-toplevel
+                  OUTPUT_VARIABLE top OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  file(REAL_PATH "${SOURCE}" source)
+  if(NOT failed AND top)
+    file(REAL_PATH "${top}" top)
+  endif()
+  if(NOT failed AND top STREQUAL source)  # not the repository of a folder above
+    execute_process(COMMAND ${GIT_EXECUTABLE} -C ${SOURCE} describe --always --dirty --abbrev=12 --exclude=*
+                    OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+    if(NOT failed)
+      set(revision "${found}")
+    endif()
+  endif()
+endif()
+set(text "#pragma once\n#define TWINAX_GIT_REVISION \"${revision}\"\n")
+set(present "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} present)
+endif()
+if(NOT present STREQUAL text)
+  file(WRITE ${OUTPUT} "${text}")
+endif()

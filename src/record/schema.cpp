@@ -1,0 +1,137 @@
+#include "twinax/record/schema.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace twinax::record {
+namespace {
+
+constexpr std::string_view kInt = "int64";
+constexpr std::string_view kFloat = "float64";
+constexpr std::string_view kText = "string";
+
+constexpr std::array kStepFields{
+    Field<StepRow>{{"/steps/step", "step", kInt, "1", "-", "number of the training step, from 0"}, &StepRow::step},
+    Field<StepRow>{{"/steps/seconds", "step", kFloat, "s", "maximum", "wall-clock duration"}, &StepRow::seconds},
+    Field<StepRow>{{"/steps/tokens", "step", kInt, "1", "sum", "targets that were trained on"}, &StepRow::tokens},
+    Field<StepRow>{{"/steps/loss", "step", kFloat, "nat", "mean weighted by tokens", "cross-entropy a token"}, &StepRow::loss},
+    Field<StepRow>{{"/steps/learning_rate", "step", kFloat, "1", "the same on all", "as the update used it"}, &StepRow::learning_rate},
+    Field<StepRow>{{"/steps/gradient_norm", "step", kFloat, "1", "the same on all", "global 2-norm before clipping"},
+                   &StepRow::gradient_norm},
+    Field<StepRow>{{"/steps/flops", "step", kFloat, "flop", "sum", "floating-point operations of forward and backward"}, &StepRow::flops},
+    Field<StepRow>{{"/steps/bytes_between_nodes", "step", kInt, "B", "sum", "payload sent from node to node"},
+                   &StepRow::bytes_between_nodes},
+    Field<StepRow>{{"/steps/bytes_in_node", "step", kInt, "B", "sum", "payload sent between ranks of a node"}, &StepRow::bytes_in_node},
+    Field<StepRow>{{"/steps/compute_seconds", "step", kFloat, "s", "median", "an operation of the compute lane ran"},
+                   &StepRow::compute_seconds},
+    Field<StepRow>{{"/steps/exposed_communication_seconds", "step", kFloat, "s", "median", "a collective ran and no compute did"},
+                   &StepRow::exposed_communication_seconds},
+    Field<StepRow>{{"/steps/hidden_communication_seconds", "step", kFloat, "s", "median", "a collective ran beside compute"},
+                   &StepRow::hidden_communication_seconds},
+    Field<StepRow>{
+        {"/steps/lower_bound_seconds", "step", kFloat, "s", "median", "the step can't be shorter: its graph on an ideal network"},
+        &StepRow::lower_bound_seconds},
+    Field<StepRow>{{"/steps/roofline_seconds", "step", kFloat, "s", "median", "the larger of all compute and all traffic at full rate"},
+                   &StepRow::roofline_seconds},
+    Field<StepRow>{{"/steps/memory_peak_bytes", "step", kInt, "B", "maximum", "buffers and state alive at once"},
+                   &StepRow::memory_peak_bytes},
+    Field<StepRow>{{"/steps/in_flight_peak", "step", kInt, "1", "maximum", "gathered units alive at once"}, &StepRow::in_flight_peak},
+    Field<StepRow>{{"/steps/in_flight_bytes_peak", "step", kInt, "B", "maximum", "bytes of gathered units alive at once"},
+                   &StepRow::in_flight_bytes_peak},
+    Field<StepRow>{{"/steps/reductions_peak", "step", kInt, "1", "maximum", "gradient reductions in flight at once"},
+                   &StepRow::reductions_peak},
+    Field<StepRow>{{"/steps/allocator_retries", "step", kInt, "1", "sum", "times that memory had to be waited for"},
+                   &StepRow::allocator_retries},
+};
+
+constexpr std::array kRankFields{
+    Field<RankRow>{{"/ranks/seconds", "step, rank", kFloat, "s", "-", "wall-clock duration of the step"}, &RankRow::seconds},
+    Field<RankRow>{{"/ranks/compute_seconds", "step, rank", kFloat, "s", "-", "an operation of the compute lane ran"},
+                   &RankRow::compute_seconds},
+    Field<RankRow>{{"/ranks/waiting_seconds", "step, rank", kFloat, "s", "-", "neither compute nor data moved"}, &RankRow::waiting_seconds},
+    Field<RankRow>{{"/ranks/memory_peak_bytes", "step, rank", kInt, "B", "-", "buffers and state alive at once"},
+                   &RankRow::memory_peak_bytes},
+};
+
+constexpr std::array kEvaluationFields{
+    Field<EvaluationRow>{{"/evaluation/step", "evaluation", kInt, "1", "-", "training steps made before"}, &EvaluationRow::step},
+    Field<EvaluationRow>{
+        {"/evaluation/loss", "evaluation", kFloat, "nat", "mean weighted by tokens", "cross-entropy a token, held-out part"},
+        &EvaluationRow::loss},
+    Field<EvaluationRow>{
+        {"/evaluation/bits_per_byte", "evaluation", kFloat, "bit", "mean weighted by tokens", "the same in bits a byte of text"},
+        &EvaluationRow::bits_per_byte},
+    Field<EvaluationRow>{{"/evaluation/tokens", "evaluation", kInt, "1", "sum", "targets that were evaluated"}, &EvaluationRow::tokens},
+};
+
+const std::array kTimelineFields{
+    Field<TimelineRow>{{"/timeline/rank", "event", kInt, "1", "-", "where the operation ran"}, &TimelineRow::rank},
+    Field<TimelineRow>{{"/timeline/lane", "event", kText, "-", "-", "compute, collective or service"}, &TimelineRow::lane},
+    Field<TimelineRow>{{"/timeline/op", "event", kText, "-", "-", "what it did"}, &TimelineRow::op},
+    Field<TimelineRow>{{"/timeline/unit", "event", kInt, "1", "-", "the model's unit, -1 if none"}, &TimelineRow::unit},
+    Field<TimelineRow>{{"/timeline/step", "event", kInt, "1", "-", "the training step"}, &TimelineRow::step},
+    Field<TimelineRow>{{"/timeline/begin_seconds", "event", kFloat, "s", "-", "since the run began, by the rank's clock"},
+                       &TimelineRow::begin_seconds},
+    Field<TimelineRow>{{"/timeline/end_seconds", "event", kFloat, "s", "-", "since the run began, by the rank's clock"},
+                       &TimelineRow::end_seconds},
+    Field<TimelineRow>{{"/timeline/bytes", "event", kInt, "B", "-", "that the rank received"}, &TimelineRow::bytes},
+};
+
+constexpr Column kConfig{"/config", "", kText, "-", "-", "the effective config, TOML"};
+constexpr Column kLinks{"/links/bytes", "from, to, purpose", kInt, "B", "sum", "sent between ranks during training"};
+constexpr Column kPurposes{"/links/purpose", "purpose", kText, "-", "-", "what the bytes were sent for"};
+constexpr Column kClocks{"/clocks/offset_seconds", "rank", kFloat, "s", "-", "the rank's clock minus rank 0's; to be taken off its times"};
+
+template <class Fields>
+void add(std::vector<Column>& columns, const Fields& fields) {
+  for (const auto& field : fields) columns.push_back(field.column);
+}
+
+}  // namespace
+
+std::span<const Field<StepRow>> step_fields() {
+  return kStepFields;
+}
+std::span<const Field<RankRow>> rank_fields() {
+  return kRankFields;
+}
+std::span<const Field<EvaluationRow>> evaluation_fields() {
+  return kEvaluationFields;
+}
+std::span<const Field<TimelineRow>> timeline_fields() {
+  return kTimelineFields;
+}
+const Column& config_column() {
+  return kConfig;
+}
+const Column& links_column() {
+  return kLinks;
+}
+const Column& purposes_column() {
+  return kPurposes;
+}
+const Column& clocks_column() {
+  return kClocks;
+}
+
+std::vector<Column> all_columns() {
+  std::vector<Column> columns{kConfig};
+  add(columns, kStepFields);
+  add(columns, kRankFields);
+  add(columns, kEvaluationFields);
+  columns.insert(columns.end(), {kLinks, kPurposes, kClocks});
+  add(columns, kTimelineFields);
+  return columns;
+}
+
+std::string columns_as_markdown() {
+  std::string text = "| dataset | shape | type | unit | over ranks | what it holds |\n|---|---|---|---|---|---|\n";
+  for (const Column& column : all_columns()) {
+    const std::string shape = column.shape.empty() ? "one value" : fmt::format("[{}]", column.shape);
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", column.path, shape, column.type, column.unit, column.fold, column.help);
+  }
+  return text;
+}
+
+}  // namespace twinax::record

@@ -1,0 +1,167 @@
+#include "twinax/record/sweep_index.hpp"
+
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "twinax/base/error.hpp"
+#include "twinax/record/schema.hpp"
+
+#include "record/hdf5.hpp"
+#include "record/record_path.hpp"
+
+namespace twinax::record {
+namespace {
+
+constexpr std::string_view kAxes = "/axes";
+
+Dataspace line_of(std::size_t count, const std::string& path) {
+  const hsize_t extent = count;
+  return Dataspace(check_hdf5(H5Screate_simple(1, &extent, nullptr), "making a space", path));
+}
+
+/// A one-dimensional dataset of fixed-length strings, as long as the longest.
+void write_texts(hid_t file, const char* name, const std::vector<std::string>& texts, const std::string& path) {
+  std::size_t bytes = 1;
+  for (const std::string& text : texts) bytes = std::max(bytes, text.size());
+  std::string padded;
+  for (const std::string& text : texts) padded.append(text).append(bytes - text.size(), '\0');
+  const std::string doing = fmt::format("writing {}", name);
+  const Datatype type = string_type(bytes, path);
+  const Dataspace space = line_of(texts.size(), path);
+  const Dataset dataset(check_hdf5(H5Dcreate2(file, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), doing, path));
+  if (!texts.empty()) check_hdf5(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()), doing, path);
+}
+
+void write_ints(hid_t file, const char* name, const std::vector<std::int64_t>& values, const std::string& path) {
+  const std::string doing = fmt::format("writing {}", name);
+  const Dataspace space = line_of(values.size(), path);
+  const Dataset dataset(check_hdf5(H5Dcreate2(file, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), doing, path));
+  if (!values.empty()) check_hdf5(H5Dwrite(dataset.get(), native_int64(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), doing, path);
+}
+
+std::size_t count_of(const Dataset& dataset, const std::string& doing, const std::string& path) {
+  const Dataspace space(check_hdf5(H5Dget_space(dataset.get()), doing, path));
+  return static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_npoints(space.get()), doing, path));
+}
+
+std::vector<std::string> read_texts(hid_t file, const char* name, const std::string& path) {
+  const std::string doing = fmt::format("reading {}", name);
+  const Dataset dataset(check_hdf5(H5Dopen2(file, name, H5P_DEFAULT), doing, path));
+  const Datatype type(check_hdf5(H5Dget_type(dataset.get()), doing, path));
+  const std::size_t bytes = H5Tget_size(type.get());
+  if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0) {
+    throw FileError(fmt::format("{}: {} holds no fixed-length strings", path, name));
+  }
+  std::string padded(bytes * count_of(dataset, doing, path), '\0');
+  if (!padded.empty()) check_hdf5(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()), doing, path);
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < padded.size(); at += bytes) {
+    std::string text = padded.substr(at, bytes);
+    text.resize(std::min(text.size(), text.find('\0')));
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+std::vector<std::int64_t> read_ints(hid_t file, const char* name, const std::string& path) {
+  const std::string doing = fmt::format("reading {}", name);
+  const Dataset dataset(check_hdf5(H5Dopen2(file, name, H5P_DEFAULT), doing, path));
+  std::vector<std::int64_t> values(count_of(dataset, doing, path));
+  if (!values.empty()) check_hdf5(H5Dread(dataset.get(), native_int64(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), doing, path);
+  return values;
+}
+
+void write_runs(hid_t file, const std::vector<IndexRun>& runs, const std::string& path) {
+  std::vector<std::string> points, files;
+  std::vector<std::int64_t> repeats;
+  for (const IndexRun& run : runs) {
+    points.push_back(run.point);
+    repeats.push_back(run.repeat);
+    files.push_back(run.file);
+  }
+  write_texts(file, "/runs/point", points, path);
+  write_ints(file, "/runs/repeat", repeats, path);
+  write_texts(file, "/runs/file", files, path);
+}
+
+void write_content(const File& file, const SweepIndex& index, const std::string& path) {
+  write_attribute(file.get(), "schema", kIndexSchema, path);
+  write_attribute(file.get(), "name", index.name, path);
+  write_attribute(file.get(), "title", index.title, path);
+  write_attribute(file.get(), "baseline", index.baseline, path);
+  write_attribute(file.get(), "stands_for", index.stands_for, path);
+  write_attribute(file.get(), "repeats_minimum", index.repeats_minimum, path);
+  write_attribute(file.get(), "repeats_maximum", index.repeats_maximum, path);
+  write_attribute(file.get(), "warmup_steps", index.warmup_steps, path);
+  for (const char* name : {"/axes", "/runs"}) {
+    const Group group(
+        check_hdf5(H5Gcreate2(file.get(), name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), fmt::format("creating {}", name), path));
+  }
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < index.axes.size(); ++i) {
+    keys.push_back(index.axes[i].key);
+    write_texts(file.get(), fmt::format("{}/values_{}", kAxes, i).c_str(), index.axes[i].values, path);
+  }
+  write_texts(file.get(), "/axes/key", keys, path);
+  write_texts(file.get(), "/points", index.points, path);
+  write_runs(file.get(), index.runs, path);
+}
+
+SweepIndex read_content(const File& file, const std::string& path) {
+  SweepIndex index;
+  index.name = read_text_attribute(file.get(), "name", path);
+  index.title = read_text_attribute(file.get(), "title", path);
+  index.baseline = read_text_attribute(file.get(), "baseline", path);
+  index.stands_for = read_text_attribute(file.get(), "stands_for", path);
+  index.repeats_minimum = read_int_attribute(file.get(), "repeats_minimum", path);
+  index.repeats_maximum = read_int_attribute(file.get(), "repeats_maximum", path);
+  index.warmup_steps = read_int_attribute(file.get(), "warmup_steps", path);
+  const std::vector<std::string> keys = read_texts(file.get(), "/axes/key", path);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    index.axes.push_back({keys[i], read_texts(file.get(), fmt::format("{}/values_{}", kAxes, i).c_str(), path)});
+  }
+  index.points = read_texts(file.get(), "/points", path);
+  const std::vector<std::string> points = read_texts(file.get(), "/runs/point", path);
+  const std::vector<std::int64_t> repeats = read_ints(file.get(), "/runs/repeat", path);
+  const std::vector<std::string> files = read_texts(file.get(), "/runs/file", path);
+  if (repeats.size() != points.size() || files.size() != points.size()) {
+    throw FileError(fmt::format("{}: the columns of /runs are of different lengths", path));
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) index.runs.push_back({points[i], repeats[i], files[i]});
+  return index;
+}
+
+}  // namespace
+
+void write_sweep_index(const std::string& path, const SweepIndex& index) {
+  make_folder_of(path);
+  const std::string written = aside(path);
+  ::unlink(written.c_str());  // of an earlier process with the same number
+  try {
+    File file = create_file(written);
+    write_content(file, index, path);
+    check_hdf5(H5Fclose(file.release()), "closing the index", path);
+    publish(written, path);
+  } catch (const Error&) {
+    ::unlink(written.c_str());
+    throw;
+  }
+}
+
+SweepIndex read_sweep_index(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) throw FileError(fmt::format("{}: there is no such file", path));
+  try {
+    const File file = open_file(path, H5F_ACC_RDONLY);
+    const std::string schema = has_attribute(file.get(), "schema") ? read_text_attribute(file.get(), "schema", path) : "";
+    if (schema != kIndexSchema) throw FileError(fmt::format("{}: its schema is \"{}\", not {}", path, schema, kIndexSchema));
+    return read_content(file, path);
+  } catch (const Hdf5Error& error) {
+    throw FileError(fmt::format("can't read the sweep's index: {}", error.what()));
+  }
+}
+
+}  // namespace twinax::record

@@ -1,0 +1,228 @@
+// Writes records as a run would, for the tests of readers and for trying figures:
+//   write_records demo DIRECTORY     a sweep over networks and limiters, with its index
+//   write_records scaling DIRECTORY  a sweep over networks and numbers of ranks
+//   write_records single FILE        one run with evaluations
+//   write_records grow FILE          a run that goes on until it is killed; prints the steps flushed, a line each
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "twinax/base/error.hpp"
+#include "twinax/record/run_record.hpp"
+#include "twinax/record/sweep_index.hpp"
+
+namespace {
+
+using namespace twinax::record;
+
+constexpr std::int64_t kSteps = 5;
+constexpr std::int64_t kUnits = 6;
+constexpr double kDilation = 18;
+
+struct NetworkRow {
+  const char* name;
+  double transfer_seconds;  // of one unit, in the cluster's time
+};
+constexpr NetworkRow kNetworks[]{{"infiniband-hdr", 0.004}, {"ethernet-100g", 0.011}, {"ethernet-25g", 0.040}};
+
+struct Shape {
+  NetworkRow network;
+  bool has_window = true;
+  std::int64_t ranks = 2;
+  std::int64_t repeat = 0;
+};
+
+/// A number in [0, 1) that depends on its place only.
+double noise(std::uint32_t a, std::uint32_t b) {
+  constexpr std::uint32_t kPrime1 = 2654435761U, kPrime2 = 40503U;
+  const std::uint32_t mixed = (a * kPrime1) ^ ((b + 17U) * kPrime2 * kPrime1);
+  return static_cast<double>((mixed >> 8) & 0xFFFFU) / 65536.0;
+}
+
+struct StepTimes {
+  double compute = 0, exposed = 0, hidden = 0, bound = 0;
+  [[nodiscard]] double total() const { return compute + exposed; }
+};
+
+StepTimes times_of(const Shape& shape, std::int64_t step) {
+  constexpr double kForward = 0.010;  // of one unit
+  const double jitter = 1 + 0.02 * noise(static_cast<std::uint32_t>(shape.repeat), static_cast<std::uint32_t>(step));
+  const double compute = 3 * kForward * kUnits * jitter * kDilation;
+  const double traffic = 3 * shape.network.transfer_seconds * kUnits * (shape.has_window ? 1.0 : 1.03) * kDilation *
+                         (shape.ranks == 1 ? 0 : 2.0 * static_cast<double>(shape.ranks - 1) / static_cast<double>(shape.ranks));
+  const double hidden = std::min(traffic * 0.9, compute * 0.8);
+  return {compute, (traffic - hidden) * jitter, hidden, std::max(compute, traffic) * 0.97};
+}
+
+std::vector<TimelineRow> timeline_of(const Shape& shape, std::int64_t step, double begin) {
+  std::vector<TimelineRow> rows;
+  const StepTimes times = times_of(shape, step);
+  for (std::int64_t unit = 0; unit < kUnits; ++unit) {
+    const double length = times.total() / kUnits;
+    const double compute = times.compute / kUnits;
+    const double from = begin + static_cast<double>(unit) * length;
+    rows.push_back({0, "collective", "gather", unit, step, from, from + length * 0.5, 1 << 20});
+    rows.push_back({0, "collective", "reduce", unit, step, from + length * 0.55, from + length * 0.9, 1 << 20});
+    rows.push_back({0, "compute", "forward", unit, step, from + length - compute, from + length - compute * 2 / 3, 0});
+    rows.push_back({0, "compute", "backward", unit, step, from + length - compute * 2 / 3, from + length, 0});
+  }
+  return rows;
+}
+
+StepRow row_of(const Shape& shape, std::int64_t step) {
+  const StepTimes times = times_of(shape, step);
+  StepRow row;
+  row.step = step;
+  row.seconds = times.total() * (step == 0 ? 1.5 : 1);
+  row.tokens = 4096 * shape.ranks;
+  row.loss = 5.5 / (1 + 0.1 * static_cast<double>(step));
+  row.learning_rate = 1e-3;
+  row.gradient_norm = 1;
+  row.flops = 1e12;
+  row.bytes_between_nodes = 100'000'000;
+  row.compute_seconds = times.compute;
+  row.exposed_communication_seconds = times.exposed;
+  row.hidden_communication_seconds = times.hidden;
+  row.lower_bound_seconds = times.bound;
+  row.roofline_seconds = times.bound * 0.9;
+  row.memory_peak_bytes = 64 << 20;
+  row.in_flight_peak = shape.has_window ? 2 : kUnits;
+  row.in_flight_bytes_peak = row.in_flight_peak << 20;
+  row.reductions_peak = 1;
+  return row;
+}
+
+std::vector<RankRow> ranks_of(const StepRow& row, std::int64_t ranks) {
+  return std::vector<RankRow>(static_cast<std::size_t>(ranks), {row.seconds, row.compute_seconds, 0.01, row.memory_peak_bytes});
+}
+
+RecordHead head_of(const Shape& shape, const std::string& name) {
+  RecordHead head;
+  head.name = name;
+  head.command = "write_records \"" + name + "\"";
+  head.config_toml = "[train]\nsteps = 5\n";
+  head.environment = this_environment();
+  head.environment.ranks = shape.ranks;
+  head.environment.transport = "loopback";
+  head.environment.network = shape.network.name;
+  head.environment.accelerator = "a100";
+  head.environment.mpi = "Open MPI 4.1.4";
+  head.environment.dilation = kDilation;
+  head.purposes = {"gather", "reduce"};
+  head.choices = "matmul 128 64 64 = cblas\n";
+  head.stands_for = fmt::format("{} nodes with 1 a100 each, 4096 tokens a node and step, a model of 1.3 billion parameters", shape.ranks);
+  head.parameters = 217'000;
+  head.warmup_steps = 1;
+  return head;
+}
+
+void write_steps(RunRecord& record, const Shape& shape, std::int64_t steps) {
+  double now = 0;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const StepRow row = row_of(shape, step);
+    record.append_step(row, ranks_of(row, shape.ranks));
+    if (step == kSteps - 1) record.append_timeline(timeline_of(shape, step, now));
+    now += row.seconds;
+    record.flush();
+  }
+}
+
+IndexRun write_run(const std::string& folder, const Shape& shape, const std::string& slug, const std::string& point) {
+  const std::string file = fmt::format("{}_{}.h5", slug, shape.repeat);
+  RecordHead head = head_of(shape, slug);
+  head.point = point;
+  head.repeat = shape.repeat;
+  RunRecord record(folder + "/" + file, head, true);
+  write_steps(record, shape, kSteps);
+  record.close();
+  return {point, shape.repeat, file};
+}
+
+void write_demo(const std::string& folder) {
+  SweepIndex index{.name = "demo", .title = "The same sharded training over InfiniBand and over Ethernet"};
+  index.axes = {{"net.profile", {}}, {"fsdp.limiter", {"window", "none"}}};
+  index.baseline = "\"net.profile\" = \"infiniband-hdr\"\n\"fsdp.limiter\" = \"window\"\n";
+  index.repeats_minimum = index.repeats_maximum = 6;
+  index.warmup_steps = 1;
+  index.stands_for = head_of({.network = kNetworks[0]}, "").stands_for;
+  for (const NetworkRow& network : kNetworks) index.axes[0].values.emplace_back(network.name);
+  for (std::int64_t repeat = 0; repeat < index.repeats_maximum; ++repeat) {
+    for (const NetworkRow& network : kNetworks) {
+      for (const std::string limiter : {"window", "none"}) {
+        const std::string point = fmt::format("\"net.profile\" = \"{}\"\n\"fsdp.limiter\" = \"{}\"\n", network.name, limiter);
+        if (repeat == 0) index.points.push_back(point);
+        const Shape shape{.network = network, .has_window = limiter == "window", .repeat = repeat};
+        index.runs.push_back(write_run(folder, shape, fmt::format("{}_{}", network.name, limiter), point));
+      }
+    }
+  }
+  write_sweep_index(folder + "/index.h5", index);
+}
+
+void write_scaling(const std::string& folder) {
+  SweepIndex index{.name = "scaling", .title = "Weak scaling"};
+  index.axes = {{"net.profile", {"infiniband-hdr", "ethernet-25g"}}, {"ranks", {"1", "2", "4"}}};
+  index.baseline = "ranks = 1\n";
+  index.repeats_minimum = index.repeats_maximum = 6;
+  index.warmup_steps = 1;
+  for (std::int64_t repeat = 0; repeat < index.repeats_maximum; ++repeat) {
+    for (const NetworkRow& network : {kNetworks[0], kNetworks[2]}) {
+      for (const std::int64_t ranks : {1, 2, 4}) {
+        const std::string point = fmt::format("\"net.profile\" = \"{}\"\nranks = {}\n", network.name, ranks);
+        if (repeat == 0) index.points.push_back(point);
+        index.runs.push_back(
+            write_run(folder, {.network = network, .ranks = ranks, .repeat = repeat}, fmt::format("{}_r{}", network.name, ranks), point));
+      }
+    }
+  }
+  write_sweep_index(folder + "/index.h5", index);
+}
+
+void write_single(const std::string& file) {
+  const Shape shape{.network = kNetworks[1]};
+  constexpr std::int64_t kLong = 60;
+  RunRecord record(file, head_of(shape, "single"), true);
+  write_steps(record, shape, kLong);
+  for (std::int64_t step = 20; step <= kLong; step += 20) {
+    const double loss = 5.5 / (1 + 0.1 * static_cast<double>(step));
+    record.append_evaluation({step, loss, loss / std::log(2.0), 65536});
+  }
+  record.set_links(std::vector<std::int64_t>{0, 0, 7, 8, 9, 10, 0, 0});
+  record.close();
+}
+
+void grow(const std::string& file) {
+  const Shape shape{.network = kNetworks[0]};
+  RunRecord record(file, head_of(shape, "grow"), true);
+  for (std::int64_t step = 0;; ++step) {
+    const StepRow row = row_of(shape, step);
+    record.append_step(row, ranks_of(row, shape.ranks));
+    record.flush();
+    std::printf("%d\n", static_cast<int>(step + 1));
+    std::fflush(stdout);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const std::string_view what = argv[1];
+  try {
+    if (what == "demo") write_demo(argv[2]);
+    if (what == "scaling") write_scaling(argv[2]);
+    if (what == "single") write_single(argv[2]);
+    if (what == "grow") grow(argv[2]);
+  } catch (const twinax::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
