@@ -117,8 +117,8 @@ class Parser {
     data->require_subcommand(1);
     prepare_command_ = data->add_subcommand("prepare", "Tokenize a text file, or a folder of text files, into a file that training maps");
     prepare_command_->add_option("text", prepare_.text, "Text file or folder")->required();
-    prepare_command_->add_option("-o,--out", prepare_.out, "Token file to write (default: in the cache that training looks in)")
-        ->type_name("FILE");
+    prepare_command_->add_option("--cache", prepare_.cache, "Folder of prepared tokens, as data.cache (default: the user's cache folder)")
+        ->type_name("DIR");
     prepare_command_->add_option("--tokenizer", prepare_.tokenizer, "bytes")->default_val("bytes");
     CLI::App* record = app_.add_subcommand("record", "Look after records");
     record->require_subcommand(1);

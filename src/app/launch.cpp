@@ -45,11 +45,13 @@ int launch(const RunArguments& arguments, const Invocation& invocation, const st
   net::WorldOptions options;
   if (config) {
     options.transport = config->text("net.transport");
-    options.watchdog = {config->real("watchdog.seconds")};
+    options.longest_wait = {config->real("watchdog.seconds")};
   }
   options.ranks = arguments.ranks > 0 ? arguments.ranks : 1;
-  options.argc = invocation.argc;
-  options.argv = invocation.argv;
+  int argc = invocation.argc;
+  char** argv = invocation.argv;
+  options.argc = &argc;
+  options.argv = &argv;
   return net::run_world(options, [&](net::World& world) {
     try {
       agree(world, [&] {

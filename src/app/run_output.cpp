@@ -10,6 +10,7 @@
 
 #include "app/step_report.hpp"
 #include "twinax/base/error.hpp"
+#include "twinax/net/mpi_env.hpp"
 #include "twinax/record/dump.hpp"
 #include "twinax/record/environment.hpp"
 
@@ -27,7 +28,7 @@ record::RecordHead head_of(const net::World& world, const RunRequest& request, c
   head.environment.hosts = record::describe_hosts(std::span(world.hosts()).first(static_cast<std::size_t>(ranks)));
   head.environment.ranks = ranks;
   head.environment.ranks_per_node = ranks_per_node;
-  head.environment.mpi = world.library_version();
+  head.environment.mpi = world.mpi_comm() == nullptr ? "" : net::MpiEnv::library_version();
   head.environment.transport = request.config.text("net.transport");
   const std::string& profile = request.config.text("net.profile");
   head.environment.network = profile == "none" ? "" : profile;
@@ -37,7 +38,7 @@ record::RecordHead head_of(const net::World& world, const RunRequest& request, c
   head.choices = choices;
   head.stands_for = summary.stands_for;
   head.parameters = summary.parameters;
-  head.flags = world.ranks_on_this_host() > record::usable_cores() && ranks > record::usable_cores() ? "oversubscribed" : "";
+  head.flags = std::min<std::int64_t>(ranks, std::ssize(world.ranks_on_host())) > record::usable_cores() ? "oversubscribed" : "";
   head.point = request.point;
   head.repeat = request.repeat;
   head.warmup_steps = request.warmup_steps;

@@ -43,7 +43,7 @@ std::vector<KeyDeclaration> declare() {
       integer("model.vocabulary", "0", 0, 2147483647, "tokens known to the model; 0 = the tokenizer's number"),
       flag("model.tied", "true", "the head shares its weights with the token embedding"),
 
-      text("data.path", "", "text to train on: a file, or a folder of files; empty = the demo's text, if it is installed"),
+      text("data.path", "", "text to train on: a file, or a folder of files"),
       text("data.tokenizer", "bytes", "how text becomes tokens", {"bytes"}),
       real("data.held_out", "0.05", 0, 0.5, "share of the text, at its end, that is kept for evaluation"),
       text("data.cache", "", "folder of prepared tokens; empty = the user's cache folder"),
@@ -76,6 +76,10 @@ std::vector<KeyDeclaration> declare() {
       text("collective.algorithm", "ring", "of the own implementation", {"ring", "pairwise"}),
 
       text("emulate.accelerator", "none", "accelerator that a rank stands for, a name of its catalog; sets the dilation"),
+      integer("emulate.accelerators", "1", 1, 1e6, "accelerators that a rank stands for, which share its network"),
+      integer("emulate.nodes", "0", 0, 1e6, "nodes of the cluster that is stood for: its bytes per FLOP are kept; 0 = as many as are run"),
+      real("emulate.parameters", "0", 0, 1e15,
+           "parameters of the model that is stood for: latencies shrink beside its larger layers; 0 = those of the model that is run"),
       text("emulate.catalog", "", "file of accelerators; empty = experiments/catalog/accelerators.toml"),
 
       text("record.path", "", "HDF5 file to write the run's record to; empty = none"),

@@ -48,6 +48,10 @@ constexpr std::array kRateUnits{
     Unit{"TiB/s", kKi* kKi* kKi* kKi, 1},
 };
 
+constexpr std::array kWorkRateUnits{
+    Unit{"FLOP/s", 1, 1}, Unit{"MFLOP/s", 1e6, 1}, Unit{"GFLOP/s", 1e9, 1}, Unit{"TFLOP/s", 1e12, 1}, Unit{"PFLOP/s", 1e15, 1},
+};
+
 /// What a kind of quantity is called in messages, and how one is written.
 struct Kind {
   std::string_view name;
@@ -58,6 +62,7 @@ struct Kind {
 constexpr Kind kVolume{"volume of data", "512MiB", kByteUnits};
 constexpr Kind kTime{"time", "15us", kTimeUnits};
 constexpr Kind kRate{"data rate", "25Gbit/s", kRateUnits};
+constexpr Kind kWorkRate{"rate of computing", "312TFLOP/s", kWorkRateUnits};
 
 [[noreturn]] void refuse(std::string_view text, const Kind& kind, std::string_view why) {
   std::string names;
@@ -145,6 +150,10 @@ Seconds parse_seconds(std::string_view text) {
 
 BytesPerSecond parse_rate(std::string_view text) {
   return {parse_number(text, kRate)};
+}
+
+FlopsPerSecond parse_flops_rate(std::string_view text) {
+  return {parse_number(text, kWorkRate)};
 }
 
 std::string to_text(Bytes volume) {

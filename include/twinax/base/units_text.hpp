@@ -15,6 +15,8 @@ namespace twinax {
 /// Reads "25Gbit/s", "100Mbit/s" (decimal bits), "12.5GB/s" (decimal bytes), "1GiB/s". "25gb" and "25GBit/s" are refused: bits and bytes
 /// are never confused.
 [[nodiscard]] BytesPerSecond parse_rate(std::string_view text);
+/// Reads "312TFLOP/s": what an accelerator computes. Throws InvalidArgument likewise.
+[[nodiscard]] FlopsPerSecond parse_flops_rate(std::string_view text);
 
 /// Shortest text that parses back to the same value.
 [[nodiscard]] std::string to_text(Bytes volume);

@@ -146,5 +146,12 @@ TEST(ForPeople, RoundsIntoTheNextUnit) {
   EXPECT_EQ(for_people(Seconds{99.96e-3}), "100 ms");
 }
 
+TEST(ParseFlopsRate, ReadsDecimalMultiplesAndRefusesOtherUnits) {
+  EXPECT_EQ(parse_flops_rate("312TFLOP/s"), FlopsPerSecond{312e12});
+  EXPECT_EQ(parse_flops_rate("1.5 GFLOP/s"), FlopsPerSecond{1.5e9});
+  EXPECT_THROW((void)parse_flops_rate("312TFLOPS"), InvalidArgument);
+  EXPECT_THROW((void)parse_flops_rate("312"), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace twinax
