@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "twinax/base/error.hpp"
+#include "twinax/base/log.hpp"
+#include "twinax/base/narrow.hpp"
+#include "twinax/net/mpi_comm.hpp"
+#include "twinax/net/mpi_env.hpp"
+#include "twinax/net/mpi_transport.hpp"
+#include "twinax/net/transports.hpp"
+
+#include "net/cores.hpp"
+#include "net/mpi_shared_memory.hpp"
+#include "net/peer_board.hpp"
+#include "net/watchdog.hpp"
+
+namespace twinax::net {
+namespace {
+
+constexpr Seconds kGrace{2};  // for other hosts' reports, and for the message of the rank that failed first
+
+std::vector<std::string> gather_hosts(const MpiComm& world) {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  check_mpi(MPI_Get_processor_name(name.data(), &length), "asking for the host's name");
+  std::vector<char> all(name.size() * static_cast<std::size_t>(world.size()));
+  const int size = narrow<int>(name.size());
+  check_mpi(MPI_Allgather(name.data(), size, MPI_CHAR, all.data(), size, MPI_CHAR, world.get()), "gathering the hosts' names");
+  std::vector<std::string> hosts;
+  for (std::size_t r = 0; r < all.size() / name.size(); ++r) hosts.emplace_back(&all[r * name.size()]);
+  return hosts;
+}
+
+std::vector<int> gather_ranks(const MpiComm& world, const MpiComm& host) {
+  std::vector<int> ranks(static_cast<std::size_t>(host.size()));
+  const int mine = world.rank();
+  check_mpi(MPI_Allgather(&mine, 1, MPI_INT, ranks.data(), 1, MPI_INT, host.get()), "gathering the ranks of a host");
+  return ranks;
+}
+
+class MpiWorld final : public World {
+ public:
+  explicit MpiWorld(Seconds longest_wait)
+      : world_(duplicate(MPI_COMM_WORLD)),
+        host_(split_by_host(world_.get())),
+        hosts_(gather_hosts(world_)),
+        ranks_on_host_(gather_ranks(world_, host_)),
+        board_(map_in_common(host_, PeerBoard::size(host_.size())), ranks_on_host_, narrow<std::size_t>(host_.rank()),
+               hosts_[narrow<std::size_t>(world_.rank())]),
+        context_{.clock = &clock_, .ending = &ending_, .activity = &activities_[1], .has_spare_cores = has_spare_cores(host_.size())},
+        transport_(make_mpi_transport(world_, context_)) {
+    watchdog_.emplace(WatchdogOptions{.clock = &clock_,
+                                      .longest_wait = longest_wait,
+                                      .beat = [this] { board_.beat(activities_, clock_.now()); },
+                                      .look = [this] { return board_.look(clock_.now()); },
+                                      .end = [this](const std::string& text, const std::vector<RankState>& ranks) { end(text, ranks); }});
+    if (world_.rank() == 0 && bound_cores() < 2 && sysconf(_SC_NPROCESSORS_ONLN) > 1) {
+      log_warn("this rank is bound to 1 core, which its computing and its communication share: start with mpirun --bind-to none");
+    }
+  }
+
+  [[nodiscard]] Transport& transport() const override { return *transport_; }
+  [[nodiscard]] Clock& clock() const override { return clock_; }
+  [[nodiscard]] const WaitContext& wait_context() const override { return context_; }
+  [[nodiscard]] LaneActivities& activities() const override { return activities_; }
+  [[nodiscard]] const std::vector<std::string>& hosts() const override { return hosts_; }
+  [[nodiscard]] const std::vector<int>& ranks_on_host() const override { return ranks_on_host_; }
+  [[nodiscard]] const MpiComm* mpi_comm() const override { return &world_; }
+  [[nodiscard]] std::shared_ptr<std::byte[]> share(Bytes size) override { return map_in_common(host_, size); }
+
+  void fail(const std::exception_ptr& error) noexcept override {
+    std::string text = "unknown error";
+    bool is_echo = false;
+    try {
+      std::rethrow_exception(error);
+    } catch (const PeerLost& lost) {
+      text = lost.what();
+      is_echo = true;
+    } catch (const std::bad_alloc&) {
+      text = fmt::format("out of memory on {}: this process may not have more; see ulimit -v and the job's memory limit",
+                         hosts_[static_cast<std::size_t>(rank())]);
+    } catch (const std::exception& failure) {
+      text = failure.what();
+    } catch (...) {
+    }
+    if (is_echo) clock_.sleep_until(clock_.now() + kGrace);  // whoever is at fault speaks first
+    if (board_.claim_report()) {
+      log_error(text);
+    } else {
+      clock_.sleep_until(clock_.now() + kGrace);
+    }
+    MpiEnv::abort(EXIT_FAILURE);
+  }
+
+  /// All ranks are done with their work.
+  void leave() {
+    sleep_barrier();
+    board_.leave();
+    watchdog_.reset();
+  }
+
+ private:
+  /// On the watchdog's thread: the first of this host prints; each process ends itself too, since a launcher may be told not to.
+  void end(const std::string& text, const std::vector<RankState>& ranks) {
+    if (board_.claim_report()) log_error(text);
+    ending_ = 1;
+    clock_.sleep_until(clock_.now() + kGrace / 2);
+    for (const RankState& state : ranks) {
+      if (!state.is_gone && state.pid != getpid() && state.silent > kGrace) kill(static_cast<pid_t>(state.pid), SIGKILL);
+    }
+    MpiEnv::abort(EXIT_FAILURE);
+  }
+
+  mutable SystemClock clock_;
+  std::atomic<std::uint32_t> ending_{0};
+  mutable LaneActivities activities_;
+  MpiComm world_;
+  MpiComm host_;
+  std::vector<std::string> hosts_;
+  std::vector<int> ranks_on_host_;
+  PeerBoard board_;
+  WaitContext context_;
+  std::unique_ptr<Transport> transport_;
+  std::optional<Watchdog> watchdog_;  // last: it looks at all of the above
+};
+
+}  // namespace
+
+int run_mpi_world(const WorldOptions& options, const std::function<int(World&)>& body) {
+  const MpiEnv env(options.argc, options.argv);
+  try {
+    MpiWorld world(options.longest_wait);
+    try {
+      const int code = body(world);
+      world.leave();
+      return code;
+    } catch (...) {
+      world.fail(std::current_exception());
+    }
+  } catch (const std::exception& error) {
+    log_error(error.what());
+    MpiEnv::abort(EXIT_FAILURE);
+  }
+  return EXIT_FAILURE;
+}
+
+}  // namespace twinax::net
