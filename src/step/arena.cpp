@@ -13,6 +13,12 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = 2U << 20;
 
+/// A block as it was asked for, and whether somebody has it.
+struct Block {
+  std::size_t size = 0;
+  bool taken = false;
+};
+
 /// Whole pages, so that a buffer is aligned and can be given back to the system.
 std::size_t rounded(std::size_t size) {
   return (std::max<std::size_t>(size, 1) + kPage - 1) / kPage * kPage;
@@ -23,7 +29,7 @@ std::size_t rounded(std::size_t size) {
 struct Arena::State {
   mutable std::mutex mutex;                               // protects all below; nothing is taken after it
   std::map<std::size_t, std::vector<std::byte*>> cached;  // by size asked for
-  std::map<std::byte*, std::size_t> all;                  // every block and its size
+  std::map<std::byte*, Block> all;                        // every block
   std::int64_t active = 0;
   std::int64_t peak = 0;
   std::int64_t reserved = 0;
@@ -32,10 +38,11 @@ struct Arena::State {
 Arena::Arena() : state_(std::make_unique<State>()) {}
 
 Arena::~Arena() {
-  for (const auto& [block, size] : state_->all) munmap(block, rounded(size));
+  for (const auto& [address, block] : state_->all) munmap(address, rounded(block.size));
 }
 
 std::span<std::byte> Arena::take(Bytes size) {
+  if (size.value < 0) throw InvalidArgument("a buffer of " + std::to_string(size.value) + " bytes is asked for");
   const std::scoped_lock lock(state_->mutex);
   const auto bytes = static_cast<std::size_t>(size.value);
   std::vector<std::byte*>& fitting = state_->cached[bytes];
@@ -48,12 +55,13 @@ std::span<std::byte> Arena::take(Bytes size) {
     if (bytes >= kHugePage) madvise(memory, rounded(bytes), MADV_HUGEPAGE);  // advice: a refusal costs speed only
     auto* block = static_cast<std::byte*>(memory);
     for (std::size_t at = 0; at < bytes; at += kPage) block[at] = std::byte{0};
-    state_->all.emplace(block, bytes);
+    state_->all.emplace(block, Block{.size = bytes, .taken = false});
     state_->reserved += size.value;
     fitting.push_back(block);
   }
   std::byte* block = fitting.back();
   fitting.pop_back();
+  state_->all.at(block).taken = true;
   state_->active += size.value;
   state_->peak = std::max(state_->peak, state_->active);
   return {block, bytes};
@@ -62,8 +70,10 @@ std::span<std::byte> Arena::take(Bytes size) {
 void Arena::give(std::span<std::byte> buffer) {
   const std::scoped_lock lock(state_->mutex);
   const auto known = state_->all.find(buffer.data());
-  if (known == state_->all.end() || known->second != buffer.size())
+  if (known == state_->all.end() || known->second.size != buffer.size())
     throw InvalidArgument("a buffer comes back to an arena that it is not from");
+  if (!known->second.taken) throw InvalidArgument("a buffer of " + std::to_string(buffer.size()) + " bytes comes back to its arena twice");
+  known->second.taken = false;
   state_->cached[buffer.size()].push_back(buffer.data());
   state_->active -= static_cast<std::int64_t>(buffer.size());
 }

@@ -10,6 +10,9 @@ namespace twinax::step {
 Credits::Credits(std::int64_t capacity) : capacity_(capacity) {}
 
 bool Credits::take(std::int64_t amount) {
+  if (amount < 0 || (capacity_ != 0 && amount > capacity_)) {
+    throw InvalidArgument("taking " + std::to_string(amount) + " credits from a pool that holds " + std::to_string(capacity_));
+  }
   std::unique_lock lock(mutex_);
   given_.wait(lock, [&] { return stopped_ || capacity_ == 0 || out_ + amount <= capacity_; });
   if (stopped_) return false;
@@ -21,7 +24,7 @@ bool Credits::take(std::int64_t amount) {
 void Credits::give(std::int64_t amount) {
   {
     const std::scoped_lock lock(mutex_);
-    if (amount > out_) {
+    if (amount < 0 || amount > out_) {
       throw InvalidArgument("giving " + std::to_string(amount) + " credits back to a pool that has " + std::to_string(out_) + " out");
     }
     out_ -= amount;

@@ -44,7 +44,10 @@ class Run {
     }
     wait_for_issued();
     result_.end = clock_.now();
-    if (failure_) std::rethrow_exception(failure_);
+    if (failure_) {
+      for (std::size_t b = 0; b < buffers_.size(); ++b) give_back({b});
+      std::rethrow_exception(failure_);
+    }
     for (const auto& pool : pools_) result_.pool_peaks.push_back(pool->peak());
     result_.buffers_peak = {buffers_peak_};
     return std::move(result_);
@@ -64,10 +67,10 @@ class Run {
 
   /// Credits, then memory; false if the run has failed.
   bool take(const Op& op) {
-    for (const CreditUse& use : op.takes) {
-      if (!pools_[use.pool.index]->take(use.amount)) return false;
-    }
     try {
+      for (const CreditUse& use : op.takes) {
+        if (!pools_[use.pool.index]->take(use.amount)) return false;
+      }
       for (const BufferId id : op.produces) {
         const Bytes size = graph_.buffers()[id.index].size;
         const std::span<std::byte> memory = arena_.take(size);
@@ -112,16 +115,24 @@ class Run {
   }
 
   void complete(const Op& op, std::size_t index) {
-    for (const BufferId id : op.releases) arena_.give(buffers_[id.index]);
-    {
-      const std::scoped_lock lock(mutex_);
-      for (const BufferId id : op.releases) buffers_now_ -= graph_.buffers()[id.index].size.value;
-      done_[index] = true;
-      ++finished_;
-      for (const CreditUse& use : op.gives) pools_[use.pool.index]->give(use.amount);
-      // Notified under the lock: once `finished_` is up the issuing thread may end this run as soon as it gets the lock.
-      completed_.notify_all();
+    const std::scoped_lock lock(mutex_);
+    // Once a run has failed nothing orders this op after the buffer's users: what is out then goes back when all lanes rest.
+    if (!failure_) {
+      for (const BufferId id : op.releases) give_back(id);
     }
+    done_[index] = true;
+    ++finished_;
+    for (const CreditUse& use : op.gives) pools_[use.pool.index]->give(use.amount);
+    // Notified under the lock: once `finished_` is up the issuing thread may end this run as soon as it gets the lock.
+    completed_.notify_all();
+  }
+
+  /// Under the lock, or when all lanes rest.
+  void give_back(BufferId id) {
+    if (buffers_[id.index].data() == nullptr) return;
+    arena_.give(buffers_[id.index]);
+    buffers_[id.index] = {};
+    buffers_now_ -= graph_.buffers()[id.index].size.value;
   }
 
   [[nodiscard]] bool all_done(const Op& op) const {
@@ -154,7 +165,7 @@ class Run {
   std::vector<std::unique_ptr<Credits>> pools_;
   StepRun result_;  // each event is written by its lane alone
 
-  std::mutex mutex_;  // protects all below; a pool's mutex may be taken after it
+  std::mutex mutex_;  // protects all below; a pool's or the arena's mutex may be taken after it
   std::condition_variable completed_;
   std::vector<std::span<std::byte>> buffers_;  // each written before its op is queued
   std::vector<bool> done_;

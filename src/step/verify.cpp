@@ -90,6 +90,27 @@ void verify_buffers(const StepGraph& graph, const Order& order) {
   }
 }
 
+/// Amounts are 1 at least, and whatever the timing no pool is given more than was taken from it: an op may complete as soon as it is
+/// issued, so up to every op the gives are covered by the takes.
+void verify_gives(const StepGraph& graph) {
+  std::vector<std::int64_t> out(graph.pools().size(), 0);
+  for (const Op& op : graph.ops()) {
+    for (const auto* uses : {&op.takes, &op.gives}) {
+      for (const CreditUse& use : *uses) {
+        if (use.amount < 1)
+          refuse("\"" + op.name + "\" takes or gives " + std::to_string(use.amount) + " credits of \"" +
+                 graph.pools()[use.pool.index].name + "\"");
+      }
+    }
+    for (const CreditUse& use : op.takes) out[use.pool.index] += use.amount;
+    for (const CreditUse& use : op.gives) {
+      out[use.pool.index] -= use.amount;
+      if (out[use.pool.index] < 0)
+        refuse("\"" + op.name + "\" gives credits of \"" + graph.pools()[use.pool.index].name + "\" that have not been taken by then");
+    }
+  }
+}
+
 /// Issues in program order; where credits are short, completes every op that can be complete by then. What is still short never comes.
 void verify_credits(const StepGraph& graph) {
   std::vector<std::int64_t> out(graph.pools().size(), 0);
@@ -129,6 +150,7 @@ void verify_credits(const StepGraph& graph) {
 void verify(const StepGraph& graph) {
   const Order order(graph);
   verify_buffers(graph, order);
+  verify_gives(graph);
   verify_credits(graph);
 }
 

@@ -20,9 +20,9 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
   /// Takes a buffer of exactly `size` bytes: a cached one, else new memory. Throws OutOfBudget (what was wanted, what is held) if the
-  /// system has none.
+  /// system has none, InvalidArgument for a negative size.
   std::span<std::byte> take(Bytes size);
-  /// Gives a buffer back to the cache.
+  /// Gives a buffer back to the cache. Throws InvalidArgument if it is not one of this arena's that is taken now.
   void give(std::span<std::byte> buffer);
   /// Bytes taken now, the most since the last reset, and bytes held from the system (taken and cached).
   [[nodiscard]] Bytes active() const;

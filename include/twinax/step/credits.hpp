@@ -11,7 +11,8 @@ class Credits {
  public:
   /// capacity 0 = unlimited, still counted.
   explicit Credits(std::int64_t capacity);
-  /// Blocks until `amount` credits are there and takes them; false if the pool was stopped while waiting.
+  /// Blocks until `amount` credits are there and takes them; false if the pool was stopped, before or while waiting. Throws
+  /// InvalidArgument for more than the pool ever holds.
   bool take(std::int64_t amount);
   /// Gives credits back. Throws InvalidArgument if more come back than are out.
   void give(std::int64_t amount);

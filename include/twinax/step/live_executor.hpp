@@ -14,8 +14,8 @@ namespace twinax::step {
 
 /// Runs a graph for real: the calling thread issues ops in program order (credits and buffers are taken at issue), each lane is a thread.
 ///
-/// A body's exception stops the run: nothing more is issued, no further body starts, all lanes come to rest, and `run` rethrows the first
-/// one. The executor can't be used after that. Threads: `run` one at a time.
+/// A body's exception stops the run: nothing more is issued, no further body starts, all lanes come to rest, all buffers go back
+/// to the arena, and `run` rethrows the first one. The executor can't be used after that. Threads: `run` one at a time.
 class LiveExecutor {
  public:
   /// `activity[lane]`, if not null, is kept up to date for hang reports (the issuing thread's waits for credits appear in none).

@@ -8,7 +8,8 @@ namespace twinax::step {
 /// a buffer is used or released without an earlier producer that is ordered before it (by `after` and lane order, transitively), is
 /// produced twice, is not released exactly once, or is released before a use is known to be over; or if a pool's credits, taken in program
 /// order by one issuing thread, can't be given back by ops already issued (the step would hang); or if an op takes more than its pool
-/// holds; or if takes and gives of a step differ.
+/// holds; if credits
+/// can be given before they were taken, or less than one at a time; or if takes and gives of a step differ.
 void verify(const StepGraph& graph);
 
 }  // namespace twinax::step
