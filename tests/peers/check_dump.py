@@ -122,13 +122,15 @@ def main():
     if command:
         if os.path.exists(options.file):
             os.remove(options.file)  # what is checked is what the command writes
-        subprocess.run(command, check=True)
+        done = subprocess.run(command)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)} ended with {done.returncode}")
     torch.set_num_threads(1)
     try:
         dump = read_dump(options.file)
         error, where = check(dump, options.tolerance)
-    except Mismatch as mismatch:
-        sys.exit(f"{options.file}: {mismatch}")
+    except (Mismatch, OSError) as fault:
+        sys.exit(f"{options.file}: {fault}")
     print(f"{options.file}: loss {dump['loss']:.6f} and {len(dump['gradients'])} gradients agree with PyTorch: "
           f"at most {error:.1e} off, in {where}")
 
