@@ -7,6 +7,7 @@ function(twinax_test name)
     set(test_TIMEOUT 60)
   endif()
   add_executable(${name} ${test_SOURCES})
+  twinax_sanitized_program(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${test_LINK} twinax_warnings twinax_sanitize GTest::gmock)
@@ -29,5 +30,21 @@ function(twinax_test name)
   endif()
 endfunction()
 
+# twinax_sanitized_program(NAME): what a program needs so that the suppressions of tests/support match in a sanitizer build.
+function(twinax_sanitized_program name)
+  if(TWINAX_SANITIZE)
+    target_sources(${name} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/support/suppressions/no_dlclose.cpp)
+  endif()
+endfunction()
+
 set(twinax_test_environment
-    "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;UCX_WARN_UNUSED_ENV_VARS=n;OPENBLAS_NUM_THREADS=1;OMP_NUM_THREADS=1;TWINAX_DATA_DIR=$ENV{TWINAX_DATA_DIR}")
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 UCX_WARN_UNUSED_ENV_VARS=n OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+    TWINAX_DATA_DIR=$ENV{TWINAX_DATA_DIR})
+if(TWINAX_SANITIZE)
+  set(suppressions ${CMAKE_CURRENT_LIST_DIR}/support/suppressions)
+  list(APPEND twinax_test_environment
+       ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
+       UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+       LSAN_OPTIONS=suppressions=${suppressions}/lsan.supp:print_suppressions=0
+       TSAN_OPTIONS=suppressions=${suppressions}/tsan.supp:halt_on_error=1:second_deadlock_stack=1)
+endif()

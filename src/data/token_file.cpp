@@ -118,7 +118,7 @@ std::int64_t TokenFile::size() const {
 void TokenFile::read(std::int64_t first, std::span<std::int32_t> out) const {
   const auto count = static_cast<std::int64_t>(out.size());
   if (first < 0 || count > size() || first > size() - count) {
-    throw InvalidArgument(fmt::format("tokens {} to {} of the {} of {}", first, first + count, size(), header().text_path));
+    throw InvalidArgument(fmt::format("{} tokens from token {} of the {} of {}", count, first, size(), header().text_path));
   }
   const std::size_t token_bytes = mapping_->layout.token_bytes;
   const std::byte* from = mapping_->layout.payload.data() + static_cast<std::size_t>(first) * token_bytes;

@@ -18,6 +18,7 @@ Seconds median(std::vector<double>& values) {
 
 std::vector<Seconds> medians(std::vector<std::vector<double>>& samples) {
   std::vector<Seconds> result;
+  result.reserve(samples.size());
   for (std::vector<double>& values : samples) result.push_back(median(values));
   return result;
 }

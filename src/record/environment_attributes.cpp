@@ -57,6 +57,7 @@ Environment read_environment(hid_t group, const std::string& path) {
 
 std::vector<std::string> environment_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kMembers));
   for (const NamedMember& row : kMembers) names.emplace_back(row.name);
   return names;
 }

@@ -14,6 +14,7 @@
 #if defined(TWINAX_VECTORIZE)
 #define TWINAX_PRAGMA(text) _Pragma(#text)
 #define TWINAX_SIMD TWINAX_PRAGMA(omp simd)
+// NOLINTNEXTLINE(bugprone-macro-parentheses): parts of a pragma
 #define TWINAX_SIMD_REDUCTION(operation, variable) TWINAX_PRAGMA(omp simd reduction(operation : variable))
 #else
 #define TWINAX_SIMD
