@@ -17,14 +17,15 @@ class AgreedError : public Error {
   using Error::Error;
 };
 
-/// Does `work`, which talks to no other rank; if that fails on any rank, throws AgreedError on all, with the message of the lowest. Collective on the world.
+/// Does `work`, which talks to no other rank; if that fails on any rank, throws AgreedError on all, with the message of the lowest.
+/// Collective on the world.
 void agree(net::World& world, const std::function<void()>& work);
 
 /// Every member's text, in group order. Collective.
 [[nodiscard]] std::vector<std::string> gather_texts(collective::Collectives& control, const std::string& mine);
 
-/// Makes all members compute each matrix product with the same backend: the choice of the lowest member that has made one. `given`, if not empty, comes
-/// first (a record's choices). Returns what was agreed, as text. Collective.
+/// Makes all members compute each matrix product with the same backend: the choice of the lowest member that has made one. `given`, if not
+/// empty, comes first (a record's choices). Returns what was agreed, as text. Collective.
 std::string agree_choices(collective::Collectives& control, tensor::Matmul& matmul, const std::string& given);
 
 }  // namespace twinax::app

@@ -4,9 +4,10 @@
 #include <exception>
 #include <optional>
 
-#include "app/agreement.hpp"
 #include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
+
+#include "app/agreement.hpp"
 
 namespace twinax::app {
 namespace {
@@ -21,9 +22,13 @@ std::optional<int> number_from_environment(std::initializer_list<const char*> na
 
 }  // namespace
 
-int rank_from_environment() { return number_from_environment({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}).value_or(0); }
+int rank_from_environment() {
+  return number_from_environment({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}).value_or(0);
+}
 
-bool is_launched() { return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "SLURM_NTASKS"}).has_value(); }
+bool is_launched() {
+  return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "SLURM_NTASKS"}).has_value();
+}
 
 int launch(const RunArguments& arguments, const Invocation& invocation, const std::function<Config()>& load,
            const std::function<int(net::World&)>& body) {
@@ -33,7 +38,8 @@ int launch(const RunArguments& arguments, const Invocation& invocation, const st
   try {
     config = load();
     if (arguments.ranks > 0 && config->text("net.transport") != "loopback") {
-      throw ConfigError("--ranks is for the loopback transport (--set net.transport=loopback); with MPI, mpirun -n says how many ranks there are");
+      throw ConfigError(
+          "--ranks is for the loopback transport (--set net.transport=loopback); with MPI, mpirun -n says how many ranks there are");
     }
   } catch (const Error& failure) {
     error = failure.what();

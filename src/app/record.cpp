@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 
-#include "app/commands.hpp"
 #include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
 #include "twinax/record/read_record.hpp"
+
+#include "app/commands.hpp"
 
 namespace twinax::app {
 

@@ -1,24 +1,24 @@
 #include "app/run_output.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
-#include "app/step_report.hpp"
+#include <fmt/format.h>
+
 #include "twinax/base/error.hpp"
-#include "twinax/net/mpi_env.hpp"
 #include "twinax/record/dump.hpp"
 #include "twinax/record/environment.hpp"
+
+#include "app/step_report.hpp"
 
 namespace twinax::app {
 namespace {
 
-record::RecordHead head_of(const net::World& world, const RunRequest& request, const RunSummary& summary, const std::string& choices, int ranks,
-                           int ranks_per_node) {
+record::RecordHead head_of(const net::World& world, const RunRequest& request, const RunSummary& summary, const std::string& choices,
+                           int ranks, int ranks_per_node) {
   record::RecordHead head;
   head.kind = "train";
   head.name = std::filesystem::path(request.config.text("record.path")).stem().string();
@@ -28,7 +28,7 @@ record::RecordHead head_of(const net::World& world, const RunRequest& request, c
   head.environment.hosts = record::describe_hosts(std::span(world.hosts()).first(static_cast<std::size_t>(ranks)));
   head.environment.ranks = ranks;
   head.environment.ranks_per_node = ranks_per_node;
-  head.environment.mpi = world.mpi_comm() == nullptr ? "" : net::MpiEnv::library_version();
+  head.environment.mpi = world.mpi_version();
   head.environment.transport = request.config.text("net.transport");
   const std::string& profile = request.config.text("net.profile");
   head.environment.network = profile == "none" ? "" : profile;
@@ -66,7 +66,8 @@ RunOutput::RunOutput(net::World& world, const RunRequest& request, const RunSumm
     : clock_(world.clock()), pause_(request.config.seconds("record.flush_seconds")), start_(clock_.now()), flushed_(start_) {
   const std::string& path = request.config.text("record.path");
   if (path.empty()) return;
-  record_ = std::make_unique<record::RunRecord>(path, head_of(world, request, summary, choices, ranks, ranks_per_node), request.replaces_record);
+  record_ =
+      std::make_unique<record::RunRecord>(path, head_of(world, request, summary, choices, ranks, ranks_per_node), request.replaces_record);
 }
 
 void RunOutput::flush_if_due() {

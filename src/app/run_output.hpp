@@ -6,18 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "app/training_run.hpp"
-#include "app/workload.hpp"
 #include "twinax/fsdp/trainer.hpp"
 #include "twinax/record/run_record.hpp"
 #include "twinax/step/trace_json.hpp"
+
+#include "app/training_run.hpp"
+#include "app/workload.hpp"
 
 namespace twinax::app {
 
 /// What a run leaves behind on rank 0: its record, if it is to have one.
 class RunOutput {
  public:
-  RunOutput(net::World& world, const RunRequest& request, const RunSummary& summary, const std::string& choices, int ranks, int ranks_per_node);
+  RunOutput(net::World& world, const RunRequest& request, const RunSummary& summary, const std::string& choices, int ranks,
+            int ranks_per_node);
 
   void on_step(const record::StepRow& row, const std::vector<record::RankRow>& ranks);
   void on_evaluation(const record::EvaluationRow& row);
@@ -34,7 +36,8 @@ class RunOutput {
   std::unique_ptr<record::RunRecord> record_;
 };
 
-/// Writes the first step's parameters, gradients (before clipping), batch and loss, whole whatever the sharding. Collective; `is_root` writes.
+/// Writes the first step's parameters, gradients (before clipping), batch and loss, whole whatever the sharding. Collective; `is_root`
+/// writes.
 void write_dump(const std::string& path, fsdp::Trainer& trainer, Workload& workload, bool is_root);
 
 /// Writes a trace file aside and renames it. Throws FileError.

@@ -28,7 +28,9 @@ double median(std::span<const RankFigures> ranks, Field field) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-std::int64_t whole(double value) { return std::llround(value); }
+std::int64_t whole(double value) {
+  return std::llround(value);
+}
 
 }  // namespace
 

@@ -32,7 +32,8 @@ struct RankFigures {
 /// Gathers every rank's figures, in group order. Collective.
 [[nodiscard]] std::vector<RankFigures> gather_figures(collective::Collectives& control, const RankFigures& mine);
 
-/// Folds a step over the ranks as the record's schema says: the largest time and peaks, the sum of work and bytes, the median of other times.
+/// Folds a step over the ranks as the record's schema says: the largest time and peaks, the sum of work and bytes, the median of other
+/// times.
 [[nodiscard]] record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::span<const RankFigures> ranks);
 
 /// What the record keeps of each rank.
@@ -42,6 +43,7 @@ struct RankFigures {
 [[nodiscard]] std::vector<step::RankTimeline> gather_timelines(collective::Collectives& control, std::span<const step::Event> mine);
 
 /// Timelines as rows of the record, times from `start`.
-[[nodiscard]] std::vector<record::TimelineRow> timeline_rows(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines, Seconds start);
+[[nodiscard]] std::vector<record::TimelineRow> timeline_rows(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines,
+                                                             Seconds start);
 
 }  // namespace twinax::app

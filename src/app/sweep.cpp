@@ -1,9 +1,17 @@
-#include <fmt/format.h>
-
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
+
+#include <fmt/format.h>
+
+#include "twinax/base/error.hpp"
+#include "twinax/base/log.hpp"
+#include "twinax/base/units_text.hpp"
+#include "twinax/collective/own_collectives.hpp"
+#include "twinax/record/read_record.hpp"
+#include "twinax/record/run_record.hpp"
+#include "twinax/record/sweep_index.hpp"
 
 #include "app/agreement.hpp"
 #include "app/commands.hpp"
@@ -12,13 +20,6 @@
 #include "app/progress.hpp"
 #include "app/sweep_file.hpp"
 #include "app/training_run.hpp"
-#include "twinax/base/error.hpp"
-#include "twinax/base/log.hpp"
-#include "twinax/base/units_text.hpp"
-#include "twinax/collective/own_collectives.hpp"
-#include "twinax/record/read_record.hpp"
-#include "twinax/record/run_record.hpp"
-#include "twinax/record/sweep_index.hpp"
 
 namespace twinax::app {
 namespace {
@@ -44,7 +45,9 @@ class Sweep {
       // Every round begins one point later, so that no point always follows the same one, and drift falls on all.
       for (std::size_t i = 0; i < points_.size(); ++i) run_point((i + static_cast<std::size_t>(repeat)) % points_.size(), repeat);
     }
-    if (is_root()) fmt::print("{} runs in {}: twinax report {}/*.h5 -o {} draws them\n", index_.runs.size(), out_.string(), out_.string(), out_.string());
+    if (is_root())
+      fmt::print("{} runs in {}: twinax report {}/*.h5 -o {} draws them\n", index_.runs.size(), out_.string(), out_.string(),
+                 out_.string());
   }
 
  private:
@@ -61,7 +64,8 @@ class Sweep {
     for (const Point& point : points_) {
       const int ranks = ranks_of(point, world_.size());
       if (ranks > world_.size()) {
-        throw ConfigError(fmt::format("{}: the axis ranks asks for {} ranks, but {} run: mpirun -n {}", file_.path, ranks, world_.size(), ranks));
+        throw ConfigError(
+            fmt::format("{}: the axis ranks asks for {} ranks, but {} run: mpirun -n {}", file_.path, ranks, world_.size(), ranks));
       }
       (void)config_of(file_, point, ranks);
     }
@@ -70,8 +74,12 @@ class Sweep {
 
   /// Finds what is already recorded by this build, on these hosts, with this config; on rank 0.
   void scan() {
-    index_ = {.name = file_.name, .title = file_.title, .baseline = to_toml(file_, file_.baseline), .repeats_minimum = file_.repeats_minimum,
-              .repeats_maximum = file_.repeats_maximum, .warmup_steps = file_.warmup_steps};
+    index_ = {.name = file_.name,
+              .title = file_.title,
+              .baseline = to_toml(file_, file_.baseline),
+              .repeats_minimum = file_.repeats_minimum,
+              .repeats_maximum = file_.repeats_maximum,
+              .warmup_steps = file_.warmup_steps};
     for (const Axis& axis : file_.axes) index_.axes.push_back({.key = axis.key, .values = axis.values});
     for (const Point& point : points_) index_.points.push_back(to_toml(file_, point));
     if (!is_root()) return;
@@ -120,7 +128,8 @@ class Sweep {
     // What a rank computes at while the dilation holds; runs measure their drift against it.
     if (emulation_->emulated_rate.value > 0) emulation_->rank_rate = emulation_->emulated_rate * (1 / emulation_->dilation);
     if (is_root() && emulation_->accelerator != "none") {
-      log_info(fmt::format("a rank computes {}; 1 s of {} is {} here", for_people(rate), emulation_->accelerator, for_people(Seconds{emulation_->dilation})));
+      log_info(fmt::format("a rank computes {}; 1 s of {} is {} here", for_people(rate), emulation_->accelerator,
+                           for_people(Seconds{emulation_->dilation})));
     }
   }
 
@@ -145,8 +154,8 @@ class Sweep {
     times_[point].push_back(seconds);
     index_.runs.push_back({.point = to_toml(file_, points_[point]), .repeat = repeat, .file = path.filename().string()});
     record::write_sweep_index((out_ / "index.h5").string(), index_);
-    progress_.show(std::ssize(index_.runs), fmt::format("round {} {}: {} a step{}", repeat + 1, to_line(points_[point]), for_people(Seconds{seconds}),
-                                                       is_known != 0 ? " (recorded before)" : ""));
+    progress_.show(std::ssize(index_.runs), fmt::format("round {} {}: {} a step{}", repeat + 1, to_line(points_[point]),
+                                                        for_people(Seconds{seconds}), is_known != 0 ? " (recorded before)" : ""));
   }
 
   /// Rank 0's choices become everyone's: ranks outside a point have made none.

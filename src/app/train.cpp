@@ -1,15 +1,16 @@
-#include <fmt/format.h>
-
 #include <cmath>
 #include <optional>
+
+#include <fmt/format.h>
+
+#include "twinax/base/units_text.hpp"
+#include "twinax/record/read_record.hpp"
 
 #include "app/commands.hpp"
 #include "app/experiment.hpp"
 #include "app/launch.hpp"
 #include "app/progress.hpp"
 #include "app/training_run.hpp"
-#include "twinax/base/units_text.hpp"
-#include "twinax/record/read_record.hpp"
 
 namespace twinax::app {
 namespace {
@@ -33,7 +34,8 @@ void print_summary(const RunRequest& request, const RunSummary& summary) {
   fmt::print("{} steps, {} parameters: loss {:.4f} nats a token, median step {}\n", summary.steps, summary.parameters, summary.loss,
              for_people(summary.median_step));
   if (summary.emulation.dilation != 1) {
-    fmt::print("emulated: {} here are 1 s of the cluster; it stands for {}\n", for_people(Seconds{summary.emulation.dilation}), summary.stands_for);
+    fmt::print("emulated: {} here are 1 s of the cluster; it stands for {}\n", for_people(Seconds{summary.emulation.dilation}),
+               summary.stands_for);
   }
   if (std::isfinite(summary.bits_per_token)) fmt::print("held-out text: {:.4f} bits a token\n", summary.bits_per_token);
   if (const std::string& path = request.config.text("record.path"); !path.empty()) fmt::print("record: {}\n", path);

@@ -1,22 +1,23 @@
 #include "app/training_run.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
+
+#include <fmt/format.h>
+
+#include "twinax/base/log.hpp"
+#include "twinax/collective/own_collectives.hpp"
+#include "twinax/fsdp/bound.hpp"
+#include "twinax/step/live_executor.hpp"
+#include "twinax/step/virtual_executor.hpp"
 
 #include "app/agreement.hpp"
 #include "app/links.hpp"
 #include "app/run_output.hpp"
 #include "app/step_report.hpp"
 #include "app/workload.hpp"
-#include "twinax/base/log.hpp"
-#include "twinax/collective/own_collectives.hpp"
-#include "twinax/fsdp/bound.hpp"
-#include "twinax/step/live_executor.hpp"
-#include "twinax/step/virtual_executor.hpp"
 
 namespace twinax::app {
 namespace {
@@ -93,7 +94,8 @@ class TrainingRun {
         prepared_(prepared),
         network_(network),
         links_(links),
-        executor_(world.clock(), arena_, {&world.activities()[0], &world.activities()[1], &world.activities()[2]}),
+        executor_(world.clock(), arena_, {&world.activities()[0], &world.activities()[1], &world.activities()[2]},
+                  [&world](const std::exception_ptr& error) { world.fail(error); }),
         trainer_(prepared_.workload.model(), links_.steps(), executor_, trainer_options(config_, prepared_.workload)) {
     const net::Profile* profile = network_.profile ? &*network_.profile : nullptr;
     const fsdp::BoundCost cost(trainer_.built(), trainer_.plan(), prepared_.times, profile, network_.ranks_per_node);
@@ -103,8 +105,8 @@ class TrainingRun {
     summary_.choices = prepared_.choices;
     summary_.parameters = prepared_.workload.parameters();
     summary_.bits_per_token = std::numeric_limits<double>::quiet_NaN();
-    summary_.stands_for = stands_for(config_, network_.emulation, summary_.parameters, network_.nodes,
-                                     prepared_.workload.global_tokens() / network_.nodes);
+    summary_.stands_for =
+        stands_for(config_, network_.emulation, summary_.parameters, network_.nodes, prepared_.workload.global_tokens() / network_.nodes);
   }
 
   /// Opens what the run leaves behind; on the first member alone.
@@ -134,7 +136,8 @@ class TrainingRun {
     figures.bytes_in_node = static_cast<double>((links_.sent_in_node() - in_node).value);
     const std::vector<RankFigures> all = gather_figures(links_.control(), figures);
     const bool keeps_timeline = steps - s <= config_.integer("record.timeline_steps");
-    if (keeps_timeline || (s + 1 == steps && !request_.trace.empty())) last_timelines_ = gather_timelines(links_.control(), outcome.run.events);
+    if (keeps_timeline || (s + 1 == steps && !request_.trace.empty()))
+      last_timelines_ = gather_timelines(links_.control(), outcome.run.events);
     if (is_root()) {
       const record::StepRow row = fold(s, outcome, all);
       if (outcome.skipped) log_warn(fmt::format("step {}: the gradient norm is not finite; the update is skipped", s));
@@ -232,6 +235,7 @@ Network decide_network(const net::World& world, const RunRequest& request, Prepa
   network.ranks_per_node = ranks_per_node(request.config, world, ranks);
   network.nodes = (ranks + network.ranks_per_node - 1) / network.ranks_per_node;
   network.profile = make_profile(request.config, network.emulation, prepared.workload.parameters(), network.nodes);
+  check_links(request.config, world, network.profile, network.emulation.dilation, ranks);
   return network;
 }
 

@@ -1,14 +1,15 @@
 #include "app/workload.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 
-#include "app/paths.hpp"
+#include <fmt/format.h>
+
 #include "twinax/base/error.hpp"
 #include "twinax/data/token_cache.hpp"
 #include "twinax/data/tokenizer.hpp"
+
+#include "app/paths.hpp"
 
 namespace twinax::app {
 namespace {
@@ -17,7 +18,8 @@ namespace {
 data::Batcher open_text(const Config& config, std::int64_t vocabulary) {
   const std::string& path = config.text("data.path");
   if (path.empty()) {
-    throw ConfigError("data.path is empty: name a text file, or a folder of text files, to train on (make demo prepares build/data/bible.txt)");
+    throw ConfigError(
+        "data.path is empty: name a text file, or a folder of text files, to train on (make demo prepares build/data/bible.txt)");
   }
   data::PreparedTokens prepared =
       data::prepare_tokens(path, config.text("data.tokenizer"), data::token_cache_folder(config.text("data.cache")));
@@ -73,7 +75,8 @@ fsdp::RankBatch Workload::training_batch(std::int64_t step) {
   const auto row = static_cast<std::size_t>(shape_.context + 1);
   tokens_.resize(static_cast<std::size_t>(share_.size()) * row);
   for (std::int64_t i = 0; i < share_.size(); ++i) {
-    batcher_->training_sequence(step * global_batch_ + share_.begin + i, std::span(tokens_).subspan(static_cast<std::size_t>(i) * row, row));
+    batcher_->training_sequence(step * global_batch_ + share_.begin + i,
+                                std::span(tokens_).subspan(static_cast<std::size_t>(i) * row, row));
   }
   return {.tokens = tokens_, .sequences = share_.size(), .length = shape_.context, .global_tokens = global_tokens()};
 }
@@ -116,8 +119,8 @@ fsdp::ComputeTimes Workload::measure(int repeats, Clock& clock) {
   const fsdp::RankBatch batch = training_batch(0);
   const std::int64_t sequences = std::min(micro_batch_, batch.sequences);
   const auto tokens = static_cast<std::size_t>(sequences * (batch.length + 1));
-  return fsdp::measure_compute(*model_, {.tokens = batch.tokens.first(tokens), .sequences = sequences, .length = batch.length}, ranks_, repeats,
-                               clock);
+  return fsdp::measure_compute(*model_, {.tokens = batch.tokens.first(tokens), .sequences = sequences, .length = batch.length}, ranks_,
+                               repeats, clock);
 }
 
 }  // namespace twinax::app

@@ -5,6 +5,8 @@
 
 #include "twinax/base/error.hpp"
 
+#include "collective/sizes.hpp"
+
 namespace twinax::collective {
 
 Channel::Channel(net::Transport& transport, Group group, std::uint8_t lane, Bytes segment, ActivitySlot* activity, Clock* clock)
@@ -14,10 +16,7 @@ Channel::Channel(net::Transport& transport, Group group, std::uint8_t lane, Byte
       segment_bytes_(static_cast<std::size_t>(std::max<std::int64_t>(segment.value, 64)) / 64 * 64),
       activity_(activity),
       clock_(clock) {
-  if (group_.index < 0 || group_.index >= group_.size() || group_.ranks[static_cast<std::size_t>(group_.index)] != transport.rank()) {
-    throw InvalidArgument("rank " + std::to_string(transport.rank()) + " is not member " + std::to_string(group_.index) +
-                          " of its group of " + std::to_string(group_.size()));
-  }
+  check_member(group_, transport.rank());
   constexpr std::uint8_t kLargestLane = 0x3f;  // tags stay below 2^22, which every MPI has
   if (lane > kLargestLane) throw InvalidArgument("lane " + std::to_string(lane) + " of a tag is over " + std::to_string(kLargestLane));
 }

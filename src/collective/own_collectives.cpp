@@ -10,6 +10,7 @@
 #include "collective/algorithms.hpp"
 #include "collective/channel.hpp"
 #include "collective/codec.hpp"
+#include "collective/padded_all_reduce.hpp"
 #include "collective/sizes.hpp"
 
 namespace twinax::collective {
@@ -53,24 +54,11 @@ class OwnCollectives final : public Collectives {
   }
 
   void all_reduce(std::span<float> values, Dtype wire, net::Purpose purpose) override {
-    const auto size = static_cast<std::size_t>(channel_.size());
     if (values.size_bytes() <= kDirectBytes && wire == Dtype::Fp32) {
       sum_direct(values, purpose);
-      return;
+    } else {
+      padded_.run(*this, values, wire, purpose);
     }
-    const std::size_t n = (values.size() + size - 1) / size;
-    std::span<float> whole = values;
-    if (n * size != values.size()) {
-      if (padded_.size() < n * size) padded_.resize(n * size);
-      whole = std::span(padded_).first(n * size);
-      std::ranges::fill(whole.subspan(values.size()), 0.0F);
-      std::ranges::copy(values, whole.begin());
-    }
-    if (sum_.size() < n) sum_.resize(n);
-    const std::span<float> sum = std::span(sum_).first(n);
-    reduce_scatter(whole, sum, wire, purpose);
-    all_gather(sum, whole, wire, purpose);
-    if (whole.data() != values.data()) std::copy_n(whole.begin(), values.size(), values.begin());
   }
 
   void all_reduce(std::span<double> values, net::Purpose purpose) override { sum_direct(values, purpose); }
@@ -81,9 +69,7 @@ class OwnCollectives final : public Collectives {
   }
 
   void broadcast(std::span<std::byte> data, int root, net::Purpose purpose) override {
-    if (root < 0 || root >= channel_.size()) {
-      throw InvalidArgument("a broadcast from member " + std::to_string(root) + " of a group of " + std::to_string(channel_.size()));
-    }
+    check_root(root, channel_.size());
     broadcast_tree(channel_, data, root, purpose);
   }
 
@@ -116,7 +102,8 @@ class OwnCollectives final : public Collectives {
   bool pairwise_;
   // Scratch, grown to the largest operation seen.
   std::vector<std::byte> encoded_, contributions_;
-  std::vector<float> arrived_, padded_, sum_;
+  std::vector<float> arrived_;
+  PaddedAllReduce padded_;
 };
 
 }  // namespace

@@ -120,6 +120,7 @@ class LoopbackWorld final : public World {
   [[nodiscard]] const std::vector<std::string>& hosts() const override { return job_.hosts; }
   [[nodiscard]] const std::vector<int>& ranks_on_host() const override { return job_.all_ranks; }
   [[nodiscard]] const MpiComm* mpi_comm() const override { return nullptr; }
+  [[nodiscard]] std::string mpi_version() const override { return {}; }
   [[nodiscard]] std::shared_ptr<std::byte[]> share(Bytes size) override { return job_.fabric.share(rank_, size); }
   void fail(const std::exception_ptr& error) noexcept override { job_.fail(rank_, error); }
 

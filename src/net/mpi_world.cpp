@@ -71,6 +71,7 @@ class MpiWorld final : public World {
   [[nodiscard]] const std::vector<std::string>& hosts() const override { return hosts_; }
   [[nodiscard]] const std::vector<int>& ranks_on_host() const override { return ranks_on_host_; }
   [[nodiscard]] const MpiComm* mpi_comm() const override { return &world_; }
+  [[nodiscard]] std::string mpi_version() const override { return MpiEnv::library_version(); }
   [[nodiscard]] std::shared_ptr<std::byte[]> share(Bytes size) override { return map_in_common(host_, size); }
 
   void fail(const std::exception_ptr& error) noexcept override {

@@ -17,12 +17,14 @@ namespace {
 /// One run of a graph: what its ops share.
 class Run {
  public:
-  Run(const StepGraph& graph, std::int64_t step, Clock& clock, Arena& arena, const std::array<ActivitySlot*, kLanes>& activity)
+  Run(const StepGraph& graph, std::int64_t step, Clock& clock, Arena& arena, const std::array<ActivitySlot*, kLanes>& activity,
+      const std::function<void(const std::exception_ptr&)>& on_failure)
       : graph_(graph),
         step_(step),
         clock_(clock),
         arena_(arena),
         activity_(activity),
+        on_failure_(on_failure),
         buffers_(graph.buffers().size()),
         done_(graph.ops().size()) {
     for (const PoolSpec& pool : graph.pools()) pools_.push_back(std::make_unique<Credits>(pool.capacity));
@@ -148,11 +150,14 @@ class Run {
   }
 
   /// Keeps the first failure and wakes everyone who waits.
-  void fail(std::exception_ptr failure) {
+  void fail(const std::exception_ptr& failure) {
+    bool is_first = false;
     {
       const std::scoped_lock lock(mutex_);
-      if (!failure_) failure_ = std::move(failure);
+      is_first = !failure_;
+      if (is_first) failure_ = failure;
     }
+    if (is_first && on_failure_) on_failure_(failure);
     for (const auto& pool : pools_) pool->stop();
     completed_.notify_all();
   }
@@ -162,6 +167,7 @@ class Run {
   Clock& clock_;
   Arena& arena_;
   const std::array<ActivitySlot*, kLanes>& activity_;
+  const std::function<void(const std::exception_ptr&)>& on_failure_;
   std::vector<std::unique_ptr<Credits>> pools_;
   StepRun result_;  // each event is written by its lane alone
 
@@ -182,12 +188,15 @@ struct LiveExecutor::State {
   Clock& clock;
   Arena& arena;
   std::array<ActivitySlot*, kLanes> activity;
+  std::function<void(const std::exception_ptr&)> on_failure;
   std::array<std::unique_ptr<Lane>, kLanes> lanes;
   bool failed = false;
 };
 
-LiveExecutor::LiveExecutor(Clock& clock, Arena& arena, std::array<ActivitySlot*, kLanes> activity)
-    : state_(std::make_unique<State>(State{.clock = clock, .arena = arena, .activity = activity, .lanes = {}})) {
+LiveExecutor::LiveExecutor(Clock& clock, Arena& arena, std::array<ActivitySlot*, kLanes> activity,
+                           std::function<void(const std::exception_ptr&)> on_failure)
+    : state_(std::make_unique<State>(
+          State{.clock = clock, .arena = arena, .activity = activity, .on_failure = std::move(on_failure), .lanes = {}})) {
   for (std::size_t lane = 0; lane < kLanes; ++lane) state_->lanes[lane] = std::make_unique<Lane>(name_of(static_cast<LaneKind>(lane)));
 }
 
@@ -195,7 +204,7 @@ LiveExecutor::~LiveExecutor() = default;
 
 StepRun LiveExecutor::run(const StepGraph& graph, std::int64_t step) {
   if (state_->failed) throw InvalidArgument("this executor's last run failed; it can't be used again");
-  Run run(graph, step, state_->clock, state_->arena, state_->activity);
+  Run run(graph, step, state_->clock, state_->arena, state_->activity, state_->on_failure);
   try {
     return run.issue_all(state_->lanes);
   } catch (...) {

@@ -49,6 +49,8 @@ class World {
   [[nodiscard]] virtual const std::vector<int>& ranks_on_host() const = 0;
   /// The communicator of all ranks; null where ranks are threads.
   [[nodiscard]] virtual const MpiComm* mpi_comm() const = 0;
+  /// The MPI library and its version, "Open MPI v4.1.4"; empty where ranks are threads.
+  [[nodiscard]] virtual std::string mpi_version() const = 0;
   /// Zeroed memory that the ranks of this host map in common; it leaves no trace. Collective: the same size on all ranks.
   [[nodiscard]] virtual std::shared_ptr<std::byte[]> share(Bytes size) = 0;
   /// Ends the job on all ranks because of an error, which is printed once. May return: then all waits throw PeerLost. Threads: any.

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 
 #include "twinax/base/activity.hpp"
@@ -19,7 +21,10 @@ namespace twinax::step {
 class LiveExecutor {
  public:
   /// `activity[lane]`, if not null, is kept up to date for hang reports (the issuing thread's waits for credits appear in none).
-  LiveExecutor(Clock& clock, Arena& arena, std::array<ActivitySlot*, kLanes> activity);
+  /// `on_failure` is told a run's first failure at once, while other lanes may still wait for peers that wait for this rank: it ends their
+  /// waits.
+  LiveExecutor(Clock& clock, Arena& arena, std::array<ActivitySlot*, kLanes> activity,
+               std::function<void(const std::exception_ptr&)> on_failure = {});
   LiveExecutor(const LiveExecutor&) = delete;
   LiveExecutor& operator=(const LiveExecutor&) = delete;
   ~LiveExecutor();
