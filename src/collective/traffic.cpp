@@ -13,10 +13,11 @@ Traffic one_pass(bool is_ring, Bytes whole, int ranks, int ranks_per_node) {
   Traffic traffic;
   if (is_ring) {
     // Every edge of the ring carries the same; a node has one that comes in, and in_node - 1 (or, alone, all) inside.
-    if (foreign > 0) traffic.into_node = round;
+    if (foreign > 0) traffic.into_node = traffic.through_pair = round;
     if (in_node > 1) traffic.into_rank = round;
   } else {
     traffic.into_node = Bytes{piece * in_node * foreign};
+    if (foreign > 0) traffic.through_pair = Bytes{piece};
     traffic.into_rank = Bytes{piece * (in_node - 1)};
   }
   return traffic;
@@ -32,6 +33,7 @@ Traffic traffic(Operation operation, std::string_view algorithm, Bytes whole, in
     const Traffic gather = one_pass(true, whole, ranks, ranks_per_node);
     sum.into_node += gather.into_node;
     sum.into_rank += gather.into_rank;
+    sum.through_pair += gather.through_pair;
   }
   return sum;
 }
@@ -39,6 +41,9 @@ Traffic traffic(Operation operation, std::string_view algorithm, Bytes whole, in
 Seconds bound(const Traffic& traffic, const net::Profile& profile) {
   Seconds time{0};
   if (traffic.into_node > Bytes{0}) time = traffic.into_node / profile.usable_rate() + profile.latency;
+  if (traffic.through_pair > Bytes{0} && profile.stream_rate > BytesPerSecond{0}) {
+    time = std::max(time, traffic.through_pair / profile.stream_rate + profile.latency);
+  }
   if (traffic.into_rank > Bytes{0}) time = std::max(time, traffic.into_rank / profile.in_node_rate + profile.in_node_latency);
   return time;
 }

@@ -13,8 +13,9 @@ enum class Operation : std::uint8_t { AllGather, ReduceScatter, AllReduce };
 
 /// The bytes of one operation. Nodes hold `ranks_per_node` consecutive members.
 struct Traffic {
-  Bytes into_node{0};  ///< through a node's NIC, from other nodes
-  Bytes into_rank{0};  ///< into one rank from other ranks of its node, at most
+  Bytes into_node{0};     ///< through a node's NIC, from other nodes
+  Bytes into_rank{0};     ///< into one rank from other ranks of its node, at most
+  Bytes through_pair{0};  ///< from one rank to one of another node, at most
 };
 
 /// The closed form for `whole` bytes (as on the wire, padding included) by "ring" or "pairwise" (reductions only: gathers are rings).
@@ -23,7 +24,8 @@ struct Traffic {
 /// node.
 [[nodiscard]] Traffic traffic(Operation operation, std::string_view algorithm, Bytes whole, int ranks, int ranks_per_node);
 
-/// The least time the operation can take on a network: bytes / rate + one latency. 0 for one rank.
+/// The least time the operation can take on a network: bytes / rate + one latency, where each pair of ranks has
+/// one stream. 0 for one rank.
 [[nodiscard]] Seconds bound(const Traffic& traffic, const net::Profile& profile);
 
 }  // namespace twinax::collective
