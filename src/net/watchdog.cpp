@@ -1,6 +1,7 @@
 #include "net/watchdog.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace twinax::net {
@@ -18,7 +19,8 @@ void Watchdog::watch(const std::stop_token& stop) {
       options_.end(*trouble + "; the job ends" + hang_report(ranks, now), ranks);
       return;
     }
-    options_.clock->sleep_until(now + pause);
+    std::unique_lock lock(mutex_);  // not the clock's sleep: the end of the job cuts it short
+    stopped_.wait_for(lock, stop, std::chrono::duration<double>(pause.value), [] { return false; });
   }
 }
 

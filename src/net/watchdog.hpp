@@ -1,6 +1,8 @@
 #pragma once
 
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,6 +31,8 @@ class Watchdog {
   void watch(const std::stop_token& stop);
 
   WatchdogOptions options_;
+  std::mutex mutex_;  // protects nothing: a condition needs one
+  std::condition_variable_any stopped_;
   std::jthread thread_;  // last: it stops before the rest goes
 };
 
