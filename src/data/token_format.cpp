@@ -114,7 +114,7 @@ std::vector<std::byte> seal_tokens(const TokenFileHeader& header, std::span<cons
 
 TokenLayout parse_tokens(std::span<const std::byte> bytes, const std::string& path) {
   Head head{};
-  std::memcpy(&head, bytes.data(), std::min(sizeof head, bytes.size()));
+  std::ranges::copy(bytes.first(std::min(sizeof head, bytes.size())), std::as_writable_bytes(std::span(&head, 1)).begin());
   if (head.magic != kMagic) throw FileError(fmt::format("{} is no token file of Twinax", path));
   if (bytes.size() < sizeof head) throw FileError(fmt::format("the token file {} is cut off in its header", path));
   if (head.version != kVersion) {
