@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -30,7 +31,9 @@ std::vector<TomlFile> read_with_bases(const std::string& file) {
   std::vector<TomlFile> files;
   std::vector<std::filesystem::path> seen;
   for (std::filesystem::path path = file; !path.empty();) {
-    const std::filesystem::path canonical = std::filesystem::weakly_canonical(path);
+    std::error_code fault;
+    const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, fault);
+    if (fault) throw FileError(fmt::format("reading the configuration {}: {}", path.string(), fault.message()));
     if (std::ranges::find(seen, canonical) != seen.end()) {
       throw ConfigError(
           fmt::format("{}: base = \"{}\" comes back to a file that is already being read", files.front().path, path.string()));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,13 @@ std::vector<std::string> texts(const TomlEntry& entry) {
   std::vector<std::string> all;
   for (const TomlValue::Scalar& item : entry.value.items) all.push_back(to_set_text(item));
   return all;
+}
+
+/// A value as a part of a file's name.
+std::string slug_of(const std::string& value) {
+  std::string slug;
+  for (const char c : value) slug += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' ? c : '-';
+  return slug;
 }
 
 void read_repeats(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry) {
@@ -64,15 +72,20 @@ void read_own_key(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry
 
 void read_axis(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry, const std::string& key) {
   if (!entry.value.is_array || entry.value.items.empty()) refuse(file, entry, "an axis is a list of values, such as [1, 2]");
-  Axis axis{.key = key, .values = texts(entry), .is_text = std::holds_alternative<std::string>(entry.value.items.front())};
+  Axis axis{.key = key, .values = texts(entry), .is_text = false};
+  for (const TomlValue::Scalar& item : entry.value.items) axis.is_text = axis.is_text || std::holds_alternative<std::string>(item);
   for (const std::string& value : axis.values) {
     if (std::ranges::count(axis.values, value) > 1) refuse(file, entry, fmt::format("the value {} stands twice", value));
+    const auto other = std::ranges::find_if(axis.values, [&](const auto& one) { return one != value && slug_of(one) == slug_of(value); });
+    if (other != axis.values.end()) refuse(file, entry, fmt::format("{} and {} would be runs of one file's name", value, *other));
     if (key == "ranks") continue;
     Config tried = sweep.config;
     tried.set(key, value, fmt::format("{}:{}", file.path, entry.line));
   }
   if (key == "ranks") {
-    for (const TomlValue::Scalar& item : entry.value.items) (void)whole_number(file, entry, item, 1);
+    for (const TomlValue::Scalar& item : entry.value.items) {
+      if (whole_number(file, entry, item, 1) > std::numeric_limits<int>::max()) refuse(file, entry, "more ranks than there can be");
+    }
   }
   std::erase_if(sweep.axes, [&](const Axis& known) { return known.key == key; });
   sweep.axes.push_back(std::move(axis));
@@ -141,7 +154,10 @@ Config config_of(const SweepFile& sweep, const Point& point, int ranks) {
     if (key != "ranks") config.set(key, value, fmt::format("the axis {} of {}", key, sweep.path));
   }
   for (const std::string& key : sweep.per_rank) {
-    config.set(key, std::to_string(config.integer(key) * ranks), fmt::format("sweep.per_rank of {}", sweep.path));
+    std::int64_t product = 0;
+    if (__builtin_mul_overflow(config.integer(key), std::int64_t{ranks}, &product))
+      throw ConfigError(fmt::format("sweep.per_rank of {}: {} times {} ranks is too large", sweep.path, key, ranks));
+    config.set(key, std::to_string(product), fmt::format("sweep.per_rank of {}", sweep.path));
   }
   return config;
 }
@@ -157,7 +173,7 @@ std::string to_toml(const SweepFile& sweep, const Point& point) {
   for (const auto& [key, value] : point) {
     const auto axis = std::ranges::find(sweep.axes, key, &Axis::key);
     const bool quoted = axis != sweep.axes.end() && axis->is_text;
-    text += quoted ? fmt::format("\"{}\" = \"{}\"\n", key, value) : fmt::format("\"{}\" = {}\n", key, value);
+    text += fmt::format("\"{}\" = {}\n", key, quoted ? toml_text(TomlValue::Scalar{value}) : value);
   }
   return text;
 }
@@ -167,7 +183,7 @@ std::string to_slug(const Point& point) {
   for (const auto& [key, value] : point) {
     if (!slug.empty()) slug += '_';
     if (key == "ranks") slug += "ranks";
-    for (const char c : value) slug += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' ? c : '-';
+    slug += slug_of(value);
   }
   return slug;
 }

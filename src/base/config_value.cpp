@@ -141,20 +141,6 @@ std::string ungrouped(std::string_view text) {
   return plain;
 }
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out.append({'\\', c});
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      out.append(fmt::format("\\u{:04x}", static_cast<unsigned>(c)));
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out + '"';
-}
-
 }  // namespace
 
 TomlValue::Scalar read_value(const KeyDeclaration& key, const TomlValue& found) {
@@ -241,30 +227,14 @@ std::string limits_of(const KeyDeclaration& key) {
   return fmt::format("{} to {}", in_unit(key, key.minimum), in_unit(key, key.maximum));
 }
 
-std::string toml_text(const TomlValue::Scalar& value) {
-  if (const auto* const flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* const integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
-  if (const auto* const text = std::get_if<std::string>(&value)) return quoted(*text);
-  std::string real = fmt::format("{}", std::get<double>(value));
-  if (real.find_first_not_of("-0123456789") == std::string::npos) real += ".0";
-  return real;
-}
-
-std::string toml_text(const TomlValue& value) {
-  if (!value.is_array) return toml_text(value.items.at(0));
-  std::string list;
-  for (const TomlValue::Scalar& item : value.items) list.append(list.empty() ? "" : ", ").append(toml_text(item));
-  return "[" + list + "]";
-}
-
 std::string toml_text(const KeyDeclaration& key, const TomlValue::Scalar& value) {
   switch (key.type) {
     case KeyType::Bytes:
-      return quoted(to_text(Bytes{std::get<std::int64_t>(value)}));
+      return toml_text(TomlValue::Scalar{to_text(Bytes{std::get<std::int64_t>(value)})});
     case KeyType::Seconds:
-      return quoted(to_text(Seconds{std::get<double>(value)}));
+      return toml_text(TomlValue::Scalar{to_text(Seconds{std::get<double>(value)})});
     case KeyType::Rate:
-      return quoted(to_text(BytesPerSecond{std::get<double>(value)}));
+      return toml_text(TomlValue::Scalar{to_text(BytesPerSecond{std::get<double>(value)})});
     default:
       return toml_text(value);
   }

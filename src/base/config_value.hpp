@@ -20,10 +20,6 @@ enum class Writing : std::uint8_t { Toml, Plain };
 [[nodiscard]] std::string_view name_of(KeyType type);
 /// What a key's values may be: "1 to 1024", "at least 0", "full, replicate"; empty if anything goes.
 [[nodiscard]] std::string limits_of(const KeyDeclaration& key);
-/// A value as TOML writes it; reading it back gives the same value.
-[[nodiscard]] std::string toml_text(const TomlValue::Scalar& value);
-/// The same for a value found in a file, for messages.
-[[nodiscard]] std::string toml_text(const TomlValue& value);
 /// A key's value as TOML writes it: quantities as texts with their unit.
 [[nodiscard]] std::string toml_text(const KeyDeclaration& key, const TomlValue::Scalar& value);
 

@@ -19,6 +19,8 @@ namespace twinax {
 namespace {
 
 constexpr std::int64_t kLargestFile = 16 * std::int64_t{1024} * 1024;
+/// Each dot of a key is a table in a table, which the parser and `flatten` follow by recursion; brackets it bounds itself.
+constexpr std::ptrdiff_t kMostDots = 5000;
 
 struct Placed {
   TomlEntry entry;
@@ -94,9 +96,25 @@ std::string hint_for(std::string_view line) {
   return fmt::format("; texts and quantities stand in quotes: {} = \"{}\"", key, value);
 }
 
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out.append({'\\', c});
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out.append(fmt::format("\\u{:04x}", static_cast<unsigned>(c)));
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out + '"';
+}
+
 }  // namespace
 
 TomlFile parse_toml(const std::string& text, const std::string& path) {
+  if (const auto dots = std::count(text.begin(), text.end(), '.'); dots > kMostDots)
+    throw ConfigError(fmt::format("{}: {} dots are too many for a configuration (at most {})", path, dots, kMostDots));
   std::vector<Placed> placed;
   try {
     flatten(toml::parse(text, path), "", path, placed);
@@ -126,6 +144,22 @@ TomlFile read_toml(const std::string& path) {
   if (stream && status.st_size > 0) text << stream.rdbuf();
   if (!stream || !text) fail(errno != 0 ? std::strerror(errno) : "it can't be read");
   return parse_toml(text.str(), path);
+}
+
+std::string toml_text(const TomlValue::Scalar& value) {
+  if (const auto* const flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* const integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
+  if (const auto* const text = std::get_if<std::string>(&value)) return quoted(*text);
+  std::string real = fmt::format("{}", std::get<double>(value));
+  if (real.find_first_not_of("-0123456789") == std::string::npos) real += ".0";
+  return real;
+}
+
+std::string toml_text(const TomlValue& value) {
+  if (!value.is_array) return toml_text(value.items.at(0));
+  std::string list;
+  for (const TomlValue::Scalar& item : value.items) list.append(list.empty() ? "" : ", ").append(toml_text(item));
+  return "[" + list + "]";
 }
 
 }  // namespace twinax

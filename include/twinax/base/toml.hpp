@@ -28,9 +28,15 @@ struct TomlFile {
   std::vector<TomlEntry> entries;
 };
 
-/// Reads a file. Throws FileError if it can't be read, ConfigError (file, line, what was found) if it is no valid TOML.
+/// Reads a file. Throws FileError if it can't be read, ConfigError (file, line, what was found) if it is no valid TOML or
+/// has more dots than a configuration ever needs (keys of that depth would exhaust the stack).
 [[nodiscard]] TomlFile read_toml(const std::string& path);
 /// The same for a text; `path` is used in messages only.
 [[nodiscard]] TomlFile parse_toml(const std::string& text, const std::string& path);
+
+/// A value as TOML writes it; reading it back gives the same value.
+[[nodiscard]] std::string toml_text(const TomlValue::Scalar& value);
+/// The same for a value found in a file, for messages.
+[[nodiscard]] std::string toml_text(const TomlValue& value);
 
 }  // namespace twinax

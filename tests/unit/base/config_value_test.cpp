@@ -31,10 +31,5 @@ TEST(LimitsOf, ShowsQuantitiesInTheirUnits) {
   EXPECT_EQ(limits_of(kTime), "0s to 1s");
 }
 
-TEST(TomlText, EscapesWhatTomlCannotHoldPlainly) {
-  EXPECT_EQ(toml_text(TomlValue::Scalar{std::string("a\"b\\c\n\x7f")}), "\"a\\\"b\\\\c\\u000a\\u007f\"");
-  EXPECT_EQ(toml_text(TomlValue{{std::string("x"), true, 1.0}, true}), "[\"x\", true, 1.0]");
-}
-
 }  // namespace
 }  // namespace twinax

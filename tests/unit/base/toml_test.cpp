@@ -146,5 +146,18 @@ TEST_F(ReadToml, RefusesAFileOfAnAbsurdSize) {
   EXPECT_EQ(unreadable(path), "reading the configuration " + path + ": 16777217 bytes are too many for a TOML file (at most 16777216)");
 }
 
+TEST(ParseToml, RefusesKeysThatWouldExhaustTheStack) {
+  std::string key = "a";
+  for (int depth = 0; depth < 5000; ++depth) key += ".a";
+  EXPECT_EQ(parse_toml(key + " = 1\n", "x.toml").entries.at(0).key, key);
+  EXPECT_EQ(refusal(key + ".a = 1\n"), "x.toml: 5001 dots are too many for a configuration (at most 5000)");
+  EXPECT_THAT(refusal("[" + std::string(300, '[') + "a"), StartsWith("x.toml:1: "));
+}
+
+TEST(TomlText, EscapesWhatTomlCannotHoldPlainly) {
+  EXPECT_EQ(toml_text(TomlValue::Scalar{std::string("a\"b\\c\n\x7f")}), "\"a\\\"b\\\\c\\u000a\\u007f\"");
+  EXPECT_EQ(toml_text(TomlValue{{std::string("x"), true, 1.0}, true}), "[\"x\", true, 1.0]");
+}
+
 }  // namespace
 }  // namespace twinax
