@@ -57,6 +57,10 @@ Workload::Workload(const Config& config, int ranks, int index)
     throw ConfigError(fmt::format("train.global_batch = {}: {} ranks need a sequence each at least", global_batch_, ranks));
   }
   batcher_.emplace(open_text(config, shape_.vocabulary));
+  if (batcher_->blocks() < ranks) {
+    throw ConfigError(fmt::format("data.path = {}: {} ranks are more than the {} sequence(s) of {} tokens that there are to train on",
+                                  config.text("data.path"), ranks, batcher_->blocks(), shape_.context));
+  }
   const std::int64_t largest = (global_batch_ + ranks - 1) / ranks;
   micro_batch_ = config.integer("train.batch") == 0 ? largest : std::min(config.integer("train.batch"), largest);
   micro_batches_ = (largest + micro_batch_ - 1) / micro_batch_;
