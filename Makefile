@@ -28,10 +28,14 @@ test: ## install what the tests need, then build and run all of them
 	cloud/demo_text.sh
 	ctest --preset release
 
-bench: ## one rank against PyTorch, and a step against its matrix products
+bench: ## the shaper's exactness, steps against their lower bounds, one rank against PyTorch
 	cloud/install.sh test
 	cmake --preset release
-	cmake --build --preset release --target gpt_bench
+	cmake --build --preset release
+	cloud/demo_text.sh
+	$(MPIRUN) -n 2 build/tests/shaper_bench
+	$(MPIRUN) -n 2 build/twinax sweep experiments/demo.toml --out results/bench
+	build/twinax report results/bench/*.h5 -o results/bench
 	python3 tests/peers/compare.py build/tests/gpt_bench
 
 format: ## lay out all C++ sources as .clang-format says
