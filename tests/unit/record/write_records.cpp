@@ -1,5 +1,6 @@
 // Writes records as a run would, for the tests of readers and for trying figures:
 //   write_records demo DIRECTORY     a sweep over networks and limiters, with its index
+//   write_records faulty DIRECTORY   the same with what a report must name: too few runs, oversubscription, drift, an incomplete run
 //   write_records scaling DIRECTORY  a sweep over networks and numbers of ranks
 //   write_records single FILE        one run with evaluations
 //   write_records grow FILE          a run that goes on until it is killed; prints the steps flushed, a line each
@@ -106,7 +107,7 @@ RecordHead head_of(const Shape& shape, const std::string& name) {
   RecordHead head;
   head.name = name;
   head.command = "write_records \"" + name + "\"";
-  head.config_toml = "[train]\nsteps = 5\n";
+  head.config_toml = "[train]\nsteps = 5\n[emulate]\nparameters = 1.3e9\n";
   head.environment = this_environment();
   head.environment.ranks = shape.ranks;
   head.environment.transport = "loopback";
@@ -133,18 +134,39 @@ void write_steps(RunRecord& record, const Shape& shape, std::int64_t steps) {
   }
 }
 
-IndexRun write_run(const std::string& folder, const Shape& shape, const std::string& slug, const std::string& point) {
+/// What is wrong with a run of the faulty sweep.
+struct Fault {
+  bool is_missing = false;  // never made
+  bool is_incomplete = false;
+  std::string flags{};
+  double drift = 0;
+};
+
+Fault fault_of(const Shape& shape) {
+  const std::string_view network = shape.network.name;
+  Fault fault;
+  fault.is_missing = network == "ethernet-100g" && !shape.has_window && shape.repeat == 5;
+  fault.is_incomplete = network == "ethernet-100g" && !shape.has_window && shape.repeat == 4;
+  if (network == "ethernet-25g" && !shape.has_window) fault.flags = "oversubscribed";
+  if (network == "ethernet-25g" && shape.has_window && shape.repeat == 2) fault.drift = -0.08;
+  return fault;
+}
+
+IndexRun write_run(const std::string& folder, const Shape& shape, const std::string& slug, const std::string& point,
+                   const Fault& fault = {}) {
   const std::string file = fmt::format("{}_{}.h5", slug, shape.repeat);
   RecordHead head = head_of(shape, slug);
   head.point = point;
   head.repeat = shape.repeat;
+  head.flags = fault.flags;
   RunRecord record(folder + "/" + file, head, true);
   write_steps(record, shape, kSteps);
-  record.close();
+  record.set_dilation_drift(fault.drift);
+  if (!fault.is_incomplete) record.close();
   return {point, shape.repeat, file};
 }
 
-void write_demo(const std::string& folder) {
+void write_demo(const std::string& folder, bool is_faulty) {
   SweepIndex index{.name = "demo", .title = "The same sharded training over InfiniBand and over Ethernet"};
   index.axes = {{"net.profile", {}}, {"fsdp.limiter", {"window", "none"}}};
   index.baseline = "\"net.profile\" = \"infiniband-hdr\"\n\"fsdp.limiter\" = \"window\"\n";
@@ -158,7 +180,8 @@ void write_demo(const std::string& folder) {
         const std::string point = fmt::format("\"net.profile\" = \"{}\"\n\"fsdp.limiter\" = \"{}\"\n", network.name, limiter);
         if (repeat == 0) index.points.push_back(point);
         const Shape shape{.network = network, .has_window = limiter == "window", .repeat = repeat};
-        index.runs.push_back(write_run(folder, shape, fmt::format("{}_{}", network.name, limiter), point));
+        const Fault fault = is_faulty ? fault_of(shape) : Fault{};
+        if (!fault.is_missing) index.runs.push_back(write_run(folder, shape, fmt::format("{}_{}", network.name, limiter), point, fault));
       }
     }
   }
@@ -168,7 +191,7 @@ void write_demo(const std::string& folder) {
 void write_scaling(const std::string& folder) {
   SweepIndex index{.name = "scaling", .title = "Weak scaling"};
   index.axes = {{"net.profile", {"infiniband-hdr", "ethernet-25g"}}, {"ranks", {"1", "2", "4"}}};
-  index.baseline = "ranks = 1\n";
+  index.baseline = "\"net.profile\" = \"infiniband-hdr\"\nranks = 1\n";
   index.repeats_minimum = index.repeats_maximum = 6;
   index.warmup_steps = 1;
   for (std::int64_t repeat = 0; repeat < index.repeats_maximum; ++repeat) {
@@ -216,7 +239,7 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string_view what = argv[1];
   try {
-    if (what == "demo") write_demo(argv[2]);
+    if (what == "demo" || what == "faulty") write_demo(argv[2], what == "faulty");
     if (what == "scaling") write_scaling(argv[2]);
     if (what == "single") write_single(argv[2]);
     if (what == "grow") grow(argv[2]);

@@ -1,0 +1,207 @@
+"""What a sweep says: each point's medians over its runs, and how it compares with the baseline."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy
+
+from .load import Record, Sweep
+from .statistics import NOTHING, Estimate, median_interval, ratio_of_medians
+
+NETWORK = "net.profile"
+LIMITER = "fsdp.limiter"
+RANKS = "ranks"
+DRIFT_LIMIT = 0.05  # of the machine's rate, from that which the dilation was fixed by
+SPLIT = ("computing", "hidden", "exposed", "waiting")  # the parts of a step, in the order in which they are drawn
+
+
+def _median(values: numpy.ndarray) -> float:
+    known = values[~numpy.isnan(values)]
+    return float(numpy.median(known)) if len(known) else math.nan
+
+
+def figures_of(record: Record) -> dict[str, float]:
+    """One run's figures: medians over its steps after the warm-up, times by the wall clock; peaks over all its steps."""
+    seconds = record.measured("seconds")
+    compute = record.measured("compute_seconds")
+    hidden = record.measured("hidden_communication_seconds")
+    exposed = record.measured("exposed_communication_seconds")
+    return {
+        "wall": _median(seconds),
+        "cluster": _median(seconds) / record.dilation,
+        "tokens_per_second": _median(record.measured("tokens") / seconds) * record.dilation,
+        "bound_ratio": _median(seconds / record.measured("lower_bound_seconds")),
+        "computing": _median(compute - hidden),
+        "hidden": _median(hidden),
+        "exposed": _median(exposed),
+        "waiting": _median(numpy.maximum(seconds - compute - exposed, 0)),
+        "bound": _median(record.measured("lower_bound_seconds")),
+        "memory_bytes": float(record.steps["memory_peak_bytes"].max()),
+        "in_flight_bytes": float(record.steps["in_flight_bytes_peak"].max()),
+        "in_flight_units": float(record.steps["in_flight_peak"].max()),
+    }
+
+
+@dataclass
+class Point:
+    """A point of a sweep. Figures are by run (repeat); estimates are over runs."""
+
+    values: dict
+    records: list[Record]
+    by_repeat: dict[str, dict[int, float]] = field(default_factory=dict)
+    slowdown: Estimate = NOTHING  # against the baseline, on as many ranks
+    efficiency: Estimate = NOTHING  # tokens/s a rank, against the baseline
+    no_ratio: str = ""  # why there is no slowdown
+    is_reference: bool = False
+
+    def __post_init__(self):
+        for record in self.records:
+            for name, value in figures_of(record).items():
+                self.by_repeat.setdefault(name, {})[record.repeat] = value
+
+    def estimate(self, name: str) -> Estimate:
+        """The median of a figure over runs."""
+        return median_interval(self.by_repeat.get(name, {}).values())
+
+    @property
+    def runs(self) -> int:
+        return len(self.records)
+
+    @property
+    def ranks(self) -> int:
+        return self.records[0].environment["ranks"] if self.records else int(self.values.get(RANKS, 0))
+
+    @property
+    def network(self) -> str:
+        """The emulated network; "none" is the machine's own."""
+        if NETWORK in self.values:
+            return str(self.values[NETWORK])
+        return (self.records[0].environment["network"] if self.records else "") or "none"
+
+    @property
+    def dilation(self) -> float:
+        return self.records[0].dilation if self.records else 1.0
+
+    @property
+    def is_oversubscribed(self) -> bool:
+        return any("oversubscribed" in record.flags for record in self.records)
+
+    @property
+    def drift(self) -> float:
+        """The largest drift of its runs; NaN if there are none."""
+        return max((record.dilation_drift for record in self.records), key=abs, default=math.nan)
+
+    @property
+    def has_drifted(self) -> bool:
+        return abs(self.drift) > DRIFT_LIMIT
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader must know of it."""
+        notes = []
+        if self.runs == 0:
+            notes.append("no complete run")
+        elif not self.estimate("wall").has_interval:
+            notes.append(f"too few runs ({self.runs}) for an interval")
+        if self.is_oversubscribed:
+            notes.append("oversubscribed: more ranks than cores")
+        if self.has_drifted:
+            notes.append(f"the machine's rate drifted by {self.drift:+.0%}")
+        if self.no_ratio and not self.is_oversubscribed and self.runs > 0:
+            notes.append(f"no ratio: {self.no_ratio}")
+        return notes
+
+
+class SweepSummary:
+    """A sweep's points with their ratios."""
+
+    def __init__(self, sweep: Sweep):
+        self.sweep = sweep
+        self.points = [Point(values, [r for r in sweep.records if r.point == values]) for values in sweep.points]
+        for point in self.points:
+            self._compare(point)
+
+    def find(self, values: dict) -> Point | None:
+        return next((point for point in self.points if point.values == values), None)
+
+    def reference_of(self, point: Point) -> Point | None:
+        """What the point's slowdown refers to: the baseline, on as many ranks."""
+        same = {key: value for key, value in self.sweep.baseline.items() if key != RANKS}
+        return self.find({**point.values, **same}) if self.sweep.baseline else None
+
+    def _compare(self, point: Point) -> None:
+        reference = self.reference_of(point)
+        point.is_reference = reference is point
+        point.slowdown, point.no_ratio = _ratio(point, reference, "cluster")
+        base = self.find({**point.values, **self.sweep.baseline}) if self.sweep.baseline else None
+        if base is not None and base.ranks and point.ranks:
+            rate, _ = _ratio(point, base, "tokens_per_second")
+            point.efficiency = rate.scaled(base.ranks / point.ranks)
+
+    @property
+    def networks(self) -> list[str]:
+        """The networks, in the order of the axis."""
+        return list(dict.fromkeys(point.network for point in self.points))
+
+    @property
+    def is_emulated(self) -> bool:
+        return any(record.is_emulated for record in self.sweep.records)
+
+    @property
+    def is_scaling(self) -> bool:
+        return len({point.ranks for point in self.points}) > 1
+
+    @property
+    def has_limiters(self) -> bool:
+        """Whether points differ by the limiter alone."""
+        return {"none", "window"} <= {str(point.values.get(LIMITER)) for point in self.points}
+
+    @property
+    def model_factor(self) -> float:
+        """How many times longer a step of the model stood for takes, by its parameters; 1 if no other model is stood for."""
+        record = next(iter(self.sweep.records), None)
+        return record.stood_for_parameters / record.parameters if record is not None and record.parameters else 1.0
+
+    @property
+    def stands_for(self) -> str:
+        """What the widest points stand for: the index's word, or that of their records."""
+        measured = [point for point in self.points if point.records]
+        if not measured:
+            return self.sweep.stands_for
+        return max(measured, key=lambda point: point.ranks).records[0].stands_for or self.sweep.stands_for
+
+    def limiter_pairs(self) -> list[tuple[Point, Point, Estimate]]:
+        """(window, none, ratio of the step times none / window) of points that differ by the limiter alone."""
+        pairs = []
+        for window in self.points:
+            if window.values.get(LIMITER) != "window":
+                continue
+            free = self.find({**window.values, LIMITER: "none"})
+            if free is not None and window.records and free.records:
+                pairs.append((window, free, _ratio(free, window, "cluster")[0]))
+        return pairs
+
+    def series_of(self, point: Point, without: tuple[str, ...] = (NETWORK,)) -> str:
+        """The point's values on the other axes, as a label."""
+        return ", ".join(_setting(key, value) for key, value in point.values.items() if key not in without)
+
+
+def _setting(key: str, value) -> str:
+    """One value of an axis, in words."""
+    if key == LIMITER:
+        return "no limiter" if value == "none" else f"{value} limiter"
+    if key == RANKS:
+        return "1 rank" if value == 1 else f"{value} ranks"
+    return f"{key} {value}"
+
+
+def _ratio(point: Point, reference: Point | None, name: str) -> tuple[Estimate, str]:
+    """point / reference, or why there is none."""
+    if reference is None:
+        return NOTHING, "no baseline"
+    if not point.records or not reference.records:
+        return NOTHING, "no complete run of the baseline" if point.records else "no complete run"
+    if point.is_oversubscribed or reference.is_oversubscribed:
+        return NOTHING, "oversubscribed" if point.is_oversubscribed else "the baseline is oversubscribed"
+    ratio = ratio_of_medians(point.by_repeat[name], reference.by_repeat[name])
+    return ratio, "" if ratio.runs else "no repeat in common with the baseline"
