@@ -42,7 +42,7 @@ class Flight {
 
  private:
   void drain() noexcept {
-    constexpr Seconds kPatience{1};
+    constexpr Seconds kPatience{2};
     constexpr Seconds kPause{1e-3};
     const Seconds until = clock_.now() + kPatience;
     int flag = 0;

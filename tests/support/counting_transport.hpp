@@ -34,6 +34,16 @@ class SentBytes {
     }
     return *std::ranges::max_element(into);
   }
+  /// What is sent most from one rank to one of another node.
+  [[nodiscard]] std::int64_t most_through_pair(int ranks_per_node) {
+    std::int64_t most = 0;
+    for (int from = 0; from < ranks_; ++from) {
+      for (int to = 0; to < ranks_; ++to) {
+        if (from / ranks_per_node != to / ranks_per_node) most = std::max(most, at(from, to));
+      }
+    }
+    return most;
+  }
 
  private:
   int ranks_;

@@ -33,6 +33,7 @@ void expect_as_counted(Operation operation, const std::string& algorithm, int ra
     const auto where = std::to_string(ranks) + " ranks, " + std::to_string(ranks_per_node) + " a node, " + algorithm;
     EXPECT_EQ(said.into_node.value, sent.most_into_node(ranks_per_node)) << where;
     EXPECT_EQ(said.into_rank.value, sent.most_into_rank(ranks_per_node)) << where;
+    EXPECT_EQ(said.through_pair.value, sent.most_through_pair(ranks_per_node)) << where;
   }
 }
 
@@ -86,6 +87,7 @@ TEST(Traffic, OfOneRankIsNothing) {
       const Traffic none = traffic(operation, algorithm, Bytes{1000}, 1, 4);
       EXPECT_EQ(none.into_node, Bytes{0});
       EXPECT_EQ(none.into_rank, Bytes{0});
+      EXPECT_EQ(none.through_pair, Bytes{0});
       EXPECT_EQ(bound(none, {.rate = gbit_per_s(1), .latency = Seconds{1}, .in_node_rate = gbit_per_s(1)}), Seconds{0});
     }
   }
@@ -112,6 +114,13 @@ TEST(Traffic, TakesAsLongAsTheSlowerOfTheTwoWays) {
   EXPECT_DOUBLE_EQ(bound({.into_rank = Bytes{1'000'000'000}}, profile).value, 0.625);
   EXPECT_DOUBLE_EQ(bound({.into_node = Bytes{500'000'000}, .into_rank = Bytes{4'000'000'000}}, profile).value, 2.125);
   EXPECT_DOUBLE_EQ(bound({.into_node = Bytes{5'000'000'000}, .into_rank = Bytes{4'000'000'000}}, profile).value, 10.25);
+}
+
+TEST(Traffic, WaitsForTheOneStreamOfAPair) {
+  const net::Profile profile{
+      .rate = gbit_per_s(80), .stream_rate = gbit_per_s(8), .latency = Seconds{0.25}, .in_node_rate = gbit_per_s(80)};
+  EXPECT_DOUBLE_EQ(bound({.into_node = Bytes{1'000'000'000}, .through_pair = Bytes{500'000'000}}, profile).value, 0.75);
+  EXPECT_DOUBLE_EQ(bound({.into_node = Bytes{10'000'000'000}, .through_pair = Bytes{500'000'000}}, profile).value, 1.25);
 }
 
 }  // namespace
