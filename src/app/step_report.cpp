@@ -68,7 +68,7 @@ std::vector<record::RankRow> rank_rows(std::span<const RankFigures> ranks) {
   for (const RankFigures& figures : ranks) {
     rows.push_back({.seconds = figures.seconds,
                     .compute_seconds = figures.compute_s,
-                    .waiting_seconds = figures.seconds - figures.compute_s,
+                    .waiting_seconds = std::max(figures.seconds - figures.compute_s - figures.exposed_s, 0.0),
                     .memory_peak_bytes = whole(figures.memory_bytes)});
   }
   return rows;

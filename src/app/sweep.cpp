@@ -142,6 +142,7 @@ class Sweep {
     if (is_known != 0) {
       if (is_root()) seconds = known->second.median_step_seconds;
       if (is_root()) choices_ = known->second.choices;
+      if (is_root() && index_.stands_for.empty()) index_.stands_for = known->second.stands_for;
       share_choices();
     } else {
       const RunSummary summary = run_training(world_, request_of(point, repeat), nullptr);

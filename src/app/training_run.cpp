@@ -184,7 +184,7 @@ class TrainingRun {
     }
     const double loss = loss_sum / static_cast<double>(tokens);
     summary_.bits_per_token = loss / std::numbers::ln2;
-    output_->on_evaluation({.step = s, .loss = loss, .bits_per_byte = summary_.bits_per_token, .tokens = tokens});
+    output_->on_evaluation({.step = s + 1, .loss = loss, .bits_per_byte = summary_.bits_per_token, .tokens = tokens});
     if (observer_ != nullptr) observer_->on_evaluation(s, summary_.bits_per_token);
   }
 
