@@ -58,9 +58,19 @@ class Record:
         return bool(self.environment["network"] or self.environment["accelerator"])
 
     @property
-    def stood_for_parameters(self) -> float:
-        """Parameters of the model that the emulation stands for; those of the model that was run if no other is named."""
-        return float(self.config.get("emulate", {}).get("parameters", 0)) or float(self.parameters)
+    def model_factor(self) -> float:
+        """How many times larger the model stood for is than the one that was run; 1 if no other is named."""
+        stood_for = float(self.config.get("emulate", {}).get("parameters", 0))
+        return stood_for / self.parameters if stood_for > 0 and self.parameters > 0 else 1.0
+
+    @property
+    def wall_per_second(self) -> float:
+        """Wall-clock seconds that stand for one second of the emulated training.
+
+        The dilation is for the model that was run. The one stood for computes and sends as many times more as it is larger, at latencies that
+        the emulation has shrunk by as much, so that a step of it takes as many times longer.
+        """
+        return self.dilation / self.model_factor
 
     def measured(self, column: str) -> numpy.ndarray:
         """A column of /steps after the warm-up steps."""

@@ -36,7 +36,7 @@ def _clock_note(record: Record) -> str:
     if not record.is_emulated:
         return "Measured on the machine's own network."
     note = f"Emulated: {record.stands_for}. " if record.stands_for else "Emulated. "
-    return note + f"Times are of the wall clock; {words.digits(record.dilation)} s of it are 1 s of the cluster."
+    return note + f"Times are of the wall clock; {words.digits(record.wall_per_second)} s of it stand for 1 s of the emulated training."
 
 
 def loss(record: Record, folder: Path, name: str) -> figures.Drawn:

@@ -12,6 +12,7 @@ NETWORK = "net.profile"
 LIMITER = "fsdp.limiter"
 RANKS = "ranks"
 DRIFT_LIMIT = 0.05  # of the machine's rate, from that which the dilation was fixed by
+BOUND_TOLERANCE = 0.03
 SPLIT = ("computing", "hidden", "exposed", "waiting")  # the parts of a step, in the order in which they are drawn
 
 
@@ -28,8 +29,8 @@ def figures_of(record: Record) -> dict[str, float]:
     exposed = record.measured("exposed_communication_seconds")
     return {
         "wall": _median(seconds),
-        "cluster": _median(seconds) / record.dilation,
-        "tokens_per_second": _median(record.measured("tokens") / seconds) * record.dilation,
+        "cluster": _median(seconds) / record.wall_per_second,
+        "tokens_per_second": _median(record.measured("tokens") / seconds) * record.wall_per_second,
         "bound_ratio": _median(seconds / record.measured("lower_bound_seconds")),
         "computing": _median(compute - hidden),
         "hidden": _median(hidden),
@@ -79,8 +80,9 @@ class Point:
         return (self.records[0].environment["network"] if self.records else "") or "none"
 
     @property
-    def dilation(self) -> float:
-        return self.records[0].dilation if self.records else 1.0
+    def wall_per_second(self) -> float:
+        """As its records'."""
+        return self.records[0].wall_per_second if self.records else 1.0
 
     @property
     def is_oversubscribed(self) -> bool:
@@ -96,8 +98,17 @@ class Point:
         return abs(self.drift) > DRIFT_LIMIT
 
     @property
+    def beats_its_bound(self) -> bool:
+        """Whether the lower bound is no bound: its computing was timed at another rate than the steps ran at."""
+        return self.estimate("bound_ratio").value < 1 - BOUND_TOLERANCE
+
+    @property
+    def label(self) -> str:
+        return " ".join(f"{key}={value}" for key, value in self.values.items())
+
+    @property
     def notes(self) -> list[str]:
-        """What the reader must know of it."""
+        """What the reader must know of it alone."""
         notes = []
         if self.runs == 0:
             notes.append("no complete run")
@@ -105,8 +116,6 @@ class Point:
             notes.append(f"too few runs ({self.runs}) for an interval")
         if self.is_oversubscribed:
             notes.append("oversubscribed: more ranks than cores")
-        if self.has_drifted:
-            notes.append(f"the machine's rate drifted by {self.drift:+.0%}")
         if self.no_ratio and not self.is_oversubscribed and self.runs > 0:
             notes.append(f"no ratio: {self.no_ratio}")
         return notes
@@ -156,11 +165,20 @@ class SweepSummary:
         """Whether points differ by the limiter alone."""
         return {"none", "window"} <= {str(point.values.get(LIMITER)) for point in self.points}
 
-    @property
-    def model_factor(self) -> float:
-        """How many times longer a step of the model stood for takes, by its parameters; 1 if no other model is stood for."""
-        record = next(iter(self.sweep.records), None)
-        return record.stood_for_parameters / record.parameters if record is not None and record.parameters else 1.0
+    def flags(self) -> list[str]:
+        """What the reader must know of the points, in sentences."""
+        lines = [f"{point.label}: {note}." for point in self.points for note in point.notes]
+        drifted = [point for point in self.points if point.has_drifted]
+        if drifted:
+            most = max((point.drift for point in drifted), key=abs)
+            lines.append(f"Flagged: the machine's rate drifted by more than {DRIFT_LIMIT:.0%} (at most {most:+.0%}) in {self._names(drifted)}.")
+        beaten = [point for point in self.points if point.beats_its_bound]
+        if beaten:
+            lines.append(f"Flagged: the lower bound does not hold in {self._names(beaten)}: computing was timed while the machine was slower.")
+        return lines
+
+    def _names(self, points: list[Point]) -> str:
+        return "all points" if len(points) == len(self.points) else ", ".join(point.label for point in points)
 
     @property
     def stands_for(self) -> str:

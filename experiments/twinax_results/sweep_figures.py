@@ -56,7 +56,7 @@ def _bars(axis, rows: list[Row], scale: float, clock: str) -> None:
     """Each point's step, its parts one after another."""
     for row in rows:
         left = 0.0
-        factor = 1 / row.point.dilation if clock == "cluster" else 1.0
+        factor = 1 / row.point.wall_per_second if clock == "cluster" else 1.0
         for part in SPLIT:
             width = row.point.estimate(part).value * factor / scale
             axis.barh(row.y, width, left=left, height=0.72, color=figures.PART_COLOURS[part], linewidth=0)
@@ -78,15 +78,6 @@ def _part_handles() -> list[Patch]:
 
 def _clock(summary: SweepSummary) -> str:
     return "emulated" if summary.is_emulated else "measured"
-
-
-def _flagged(summary: SweepSummary) -> str:
-    """The points' notes, for a figure's foot."""
-    notes = []
-    for point in summary.points:
-        label = " ".join(str(value) for value in point.values.values())
-        notes += [f"{label}: {note}." for note in point.notes]
-    return " ".join(notes)
 
 
 def slowdown(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn:
@@ -132,11 +123,11 @@ def _slowdown_note(summary: SweepSummary) -> str:
     if summary.is_emulated:
         sentences.append(f"Emulated: {summary.stands_for}." if summary.stands_for else "Emulated.")
         record = summary.sweep.records[0]
-        sentences.append(f"1 s of the cluster's clock was {words.digits(record.dilation)} s here.")
+        sentences.append(f"1 s of that training took {words.digits(record.wall_per_second)} s here.")
     repeats = sorted({point.runs for point in summary.points if point.runs})
     sentences.append(f"Points: medians of {' to '.join(map(str, dict.fromkeys((repeats[0], repeats[-1]))))} runs; lines: 95% intervals, "
                      "paired bootstrap of runs made in rotation; band: within 5%; hollow: too few runs for an interval.")  # fmt: skip
-    return " ".join([*sentences, _flagged(summary)]).strip()
+    return " ".join([*sentences, " ".join(summary.flags())]).strip()
 
 
 def step_time(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn:
@@ -156,22 +147,22 @@ def step_time(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn:
     figures.horizontal(axis)
     axis.set_xlim(0, axis.get_xlim()[1] * 1.18)
     axis.set_xlabel(f"step time, wall clock [{unit}]")
-    dilations = {record.dilation for record in summary.sweep.records}
-    if summary.is_emulated and len(dilations) == 1:
-        _second_clock(axis, scale, dilations.pop())
+    paces = {record.wall_per_second for record in summary.sweep.records}
+    if summary.is_emulated and len(paces) == 1:
+        _second_clock(axis, scale, paces.pop())
     handles = [*_part_handles(), Line2D([], [], color=figures.INK, linewidth=2, label="lower bound")]
     note = ("Bars: medians over runs of the runs' median step; whiskers: 95% intervals of the step's time. The lower bound is the same step on an "
-            "ideal network of the same rate: every operation at its bound, nothing waited for but what it needs. " + _flagged(summary))  # fmt: skip
+            "ideal network of the same rate: every operation at its bound, nothing waited for but what it needs. " + " ".join(summary.flags()))  # fmt: skip
     return figures.finish(figure, folder, name, note.strip(), figures.legend_above(figure, handles, 3))
 
 
-def _second_clock(axis, scale: float, dilation: float) -> None:
-    """The emulated cluster's clock along the top."""
-    longest = axis.get_xlim()[1] * scale / dilation
+def _second_clock(axis, scale: float, wall_per_second: float) -> None:
+    """The emulated training's clock along the top."""
+    longest = axis.get_xlim()[1] * scale / wall_per_second
     other, unit = words.unit_of(longest, words.TIME_UNITS)
-    factor = scale / dilation / other
+    factor = scale / wall_per_second / other
     top = axis.secondary_xaxis("top", functions=(lambda x: x * factor, lambda x: x / factor))
-    top.set_xlabel(f"step time, cluster's clock, emulated [{unit}]")
+    top.set_xlabel(f"step time, emulated [{unit}]")
     top.spines["top"].set_visible(True)
 
 
@@ -252,7 +243,7 @@ def efficiency(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn 
     share.set_ylabel("tokens/s a rank / baseline's [%]")
     share.axhline(100, color=figures.INK, linewidth=1, zorder=1)
     note = ("Points: medians over runs; vertical lines: 95% intervals (efficiency by paired bootstrap of runs made in rotation); hollow: too few "
-            f"runs for an interval. Ideal scaling is 100%. {_emulation(summary)} {_flagged(summary)}")  # fmt: skip
+            f"runs for an interval. Ideal scaling is 100%. {_emulation(summary)} {' '.join(summary.flags())}")  # fmt: skip
     return figures.finish(figure, folder, name, note.strip(), figures.legend_above(figure, handles, 4))
 
 
@@ -266,7 +257,7 @@ def loss(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn:
     """The loss over steps and over time: the network changes the second alone."""
     points = [point for point in summary.points if point.records]
     figure, (by_step, by_time) = figures.begin(f"Training loss: {summary.sweep.title}", 3.3, 2, share_y=True)
-    longest = max(float(p.records[0].steps["seconds"].sum()) / p.dilation for p in points)
+    longest = max(float(p.records[0].steps["seconds"].sum()) / p.wall_per_second for p in points)
     scale, unit = words.unit_of(longest, words.TIME_UNITS)
     styles = ("-", "--", ":", "-.")
     series = list(dict.fromkeys(summary.series_of(point) for point in points))
@@ -276,7 +267,7 @@ def loss(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn:
         colour = figures.CYCLE[summary.networks.index(point.network) % len(figures.CYCLE)]
         line = styles[series.index(summary.series_of(point)) % len(styles)]
         by_step.plot(record.steps["step"] + 1, record.steps["loss"], color=colour, linestyle=line)
-        by_time.plot(record.steps["seconds"].cumsum() / record.dilation / scale, record.steps["loss"], color=colour, linestyle=line)
+        by_time.plot(record.steps["seconds"].cumsum() / record.wall_per_second / scale, record.steps["loss"], color=colour, linestyle=line)
         label = ", ".join(part for part in (words.network(point.network), summary.series_of(point)) if part)
         handles.append(Line2D([], [], color=colour, linestyle=line, label=label))
     by_step.set_title("By step")

@@ -65,23 +65,21 @@ def aligned(head: list[str], rows: list[list[str]]) -> str:
 def notes_of(summary: SweepSummary) -> list[str]:
     """What must be known beside the table: what the clocks are, what is flagged, what is left out."""
     notes = []
-    if summary.is_emulated:
-        dilations = sorted({record.dilation for record in summary.sweep.records})
-        if len(dilations) == 1:
-            notes.append(f"Emulated: 1 s of the cluster is {words.digits(dilations[0])} s by the wall clock here.")
-        else:
-            notes.append(f"Emulated: 1 s of the cluster is {words.digits(dilations[0])} to {words.digits(dilations[-1])} s here.")
-    if summary.model_factor > 1:
-        notes.append(
-            f"Emulated times are of the model that was run, with {words.count(summary.sweep.records[0].parameters)} parameters; "
-            f"the model stood for takes {words.digits(summary.model_factor)} times as long, in the same proportions."
-        )
+    if summary.is_emulated and summary.sweep.records:
+        paces = sorted({record.wall_per_second for record in summary.sweep.records})
+        span = " to ".join(words.digits(pace) for pace in dict.fromkeys((paces[0], paces[-1])))
+        notes.append(f"Emulated: 1 s of the training stood for took {span} s by the wall clock here.")
+        record = summary.sweep.records[0]
+        if record.model_factor != 1:
+            notes.append(
+                f"The model that was run has {words.count(record.parameters)} parameters, {words.digits(record.model_factor)} times fewer than the one "
+                f"stood for, which takes as many times longer in the same proportions; memory is that of the model that was run; a rank was {words.digits(record.dilation)} times slower than "
+                "what it stands for."
+            )
     if any(point.records for point in summary.points):
         notes.append("Medians over runs with 95% intervals; hidden and exposed are the share of the step in which communication runs beside "
                      "computing, or alone; x bound is the step's time over its lower bound.")  # fmt: skip
-    for point in summary.points:
-        label = " ".join(f"{key}={value}" for key, value in point.values.items())
-        notes += [f"{label}: {note}." for note in point.notes]
+    notes += summary.flags()
     return notes + [f"Left out: {line}." for line in summary.sweep.left_out]
 
 
@@ -94,7 +92,7 @@ def run_line(record: Record) -> str:
         parts.append(f"a step takes {words.seconds(run['wall'])}")
         if record.is_emulated:
             network = words.network(record.environment["network"] or "none")
-            parts[-1] += f" by the wall clock, {words.seconds(run['cluster'])} by the emulated cluster's, on {network}"
+            parts[-1] += f" by the wall clock, {words.seconds(run['cluster'])} emulated, on {network}"
         parts.append(f"{run['exposed'] / run['wall']:.0%} of it waits for the network")
         parts.append(f"{words.digits(run['bound_ratio'])} times its lower bound")
     if steps:

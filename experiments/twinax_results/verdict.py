@@ -79,7 +79,10 @@ def _limiter(summary: SweepSummary, reference: Point) -> list[str]:
         return [f"the limiter costs no time {where} (within 5%) and {memory}"]
     if max(highs) <= SAME:
         return [f"the limiter costs no time {where}, saves up to {1 - min(lows):.0%}, and {memory}"]
-    return [f"{where}, with the limiter, a step takes {min(lows):.2f} to {max(highs):.2f} times as long as without, and it {memory}"]
+    interval = f"with it a step takes {min(lows):.2f} to {max(highs):.2f} times as long as without"
+    if max(lows) > 1:
+        return [f"the limiter costs time ({interval} {where}) and {memory}"]
+    return [f"whether the limiter costs time is not settled ({interval} {where}); it {memory}"]
 
 
 def _scaling(summary: SweepSummary) -> list[str]:

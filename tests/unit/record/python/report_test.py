@@ -60,7 +60,7 @@ class Report(WrittenCase):
         self.assertRegex(output, r"(?m)^ethernet-25g +none +6 .* oversubscribed ")
         self.assertRegex(output, r"(?m)^ethernet-100g +none +4 ")
         self.assertIn("net.profile=ethernet-100g fsdp.limiter=none: too few runs (4) for an interval.", output)
-        self.assertIn("net.profile=ethernet-25g fsdp.limiter=window: the machine's rate drifted by -8%.", output)
+        self.assertIn("the machine's rate drifted by more than 5% (at most -8%) in net.profile=ethernet-25g fsdp.limiter=window.", output)
         self.assertIn(f"Left out: {folder}/ethernet-100g_none_4.h5: is incomplete (5 steps so far).", output)
         self.assertIn("ethernet-100g_none_4.h5", self.page())
 
@@ -74,7 +74,7 @@ class Report(WrittenCase):
         self.assertEqual(self.figures(), {"loss", "step_time", "memory", "ranks"})
         self.assertIn("60 steps on 2 ranks", output)
         self.assertIn("bits a byte on held-out text", output)
-        self.assertIn("emulated cluster", output)
+        self.assertIn("s by the wall clock, ", output)
 
     def test_a_killed_run_is_drawn_and_said_to_be_incomplete(self):
         writer, path = self.grow(steps=5)

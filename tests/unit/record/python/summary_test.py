@@ -22,6 +22,11 @@ class Figures(unittest.TestCase):
     def test_warm_up_steps_do_not_count(self):
         self.assertEqual(figures_of(record(seconds=[9.0, 2.0, 4.0], warmup_steps=1))["wall"], 3.0)
 
+    def test_a_larger_model_stood_for_takes_as_many_times_longer(self):
+        emulated = {"config": {"emulate": {"parameters": 5000.0}}, "parameters": 1000, "environment": {"dilation": 4.0}}
+        figures = figures_of(record(seconds=[2.0], **emulated))
+        self.assertEqual((figures["cluster"], figures["tokens_per_second"]), (2.5, 3.2))
+
     def test_the_clusters_clock_is_the_wall_clock_by_the_dilation(self):
         figures = figures_of(record(seconds=[2.0], environment={"dilation": 4.0}))
         self.assertEqual((figures["cluster"], figures["tokens_per_second"]), (0.5, 16.0))
@@ -65,8 +70,17 @@ class Ratios(unittest.TestCase):
         self.assertEqual(slow.notes, ["too few runs (5) for an interval"])
 
     def test_a_drift_over_five_percent_is_flagged(self):
-        self.assertEqual(two_networks([2.0] * 6, dilation_drift=0.05).points[1].notes, [])
-        self.assertEqual(two_networks([2.0] * 6, dilation_drift=-0.06).points[1].notes, ["the machine's rate drifted by -6%"])
+        self.assertEqual(two_networks([2.0] * 6, dilation_drift=0.05).flags(), [])
+        flags = two_networks([2.0] * 6, dilation_drift=-0.06).flags()
+        self.assertEqual(flags, ["Flagged: the machine's rate drifted by more than 5% (at most -6%) in net.profile=ethernet-25g."])
+
+    def test_a_bound_that_does_not_hold_is_flagged(self):
+        records = [record(FAST, i, [1.0]) for i in range(6)]
+        for made in records:
+            made.steps["lower_bound_seconds"][:] = 1.25
+        flags = SweepSummary(sweep({NETWORK: ["infiniband-hdr"]}, FAST, records)).flags()
+        self.assertEqual(len(flags), 1)
+        self.assertIn("the lower bound does not hold in all points", flags[0])
 
     def test_without_a_run_of_the_baseline_there_is_no_ratio(self):
         summary = SweepSummary(sweep({NETWORK: ["ethernet-25g"]}, FAST, [record(SLOW)]))
@@ -104,15 +118,24 @@ class Verdict(unittest.TestCase):
         self.assertIn("the limiter costs no time on InfiniBand HDR (within 5%) and holds the memory in flight at 1.00 KiB instead of 8.00 KiB", sentence)
 
 
+    def test_a_limiter_whose_cost_is_unclear_is_not_judged(self):
+        times = {"window": [1.0, 1.2, 1.0, 1.2, 1.0, 1.2], "none": [1.2, 1.0, 1.2, 1.0, 1.2, 1.0]}
+        records = [record({**FAST, LIMITER: limiter}, i, [times[limiter][i]]) for i in range(6) for limiter in times]
+        records += [record({**SLOW, LIMITER: "window"}, i, [2.0]) for i in range(6)]
+        axes = {NETWORK: ["infiniband-hdr", "ethernet-25g"], LIMITER: ["window", "none"]}
+        sentence = verdict_of(SweepSummary(sweep(axes, {**FAST, LIMITER: "window"}, records)))
+        self.assertIn("whether the limiter costs time is not settled", sentence)
+
+
 class Table(unittest.TestCase):
     def test_columns_are_aligned(self):
         lines = table.aligned(["name", "number"], [["a", "1"], ["long name", "100"]]).splitlines()
         self.assertEqual(lines, ["name       number", "---------  ------", "a               1", "long name     100"])
 
-    def test_a_model_stood_for_is_said_to_take_longer(self):
+    def test_a_model_stood_for_is_said_to_be_larger(self):
         emulated = {"config": {"emulate": {"parameters": 5e6}}, "parameters": 1000, "environment": {"accelerator": "a100"}}
         summary = SweepSummary(sweep({NETWORK: ["infiniband-hdr"]}, FAST, [record(FAST, **emulated)]))
-        self.assertIn("5000 times as long", " ".join(table.notes_of(summary)))
+        self.assertIn("1000 parameters, 5000 times fewer than the one stood for", " ".join(table.notes_of(summary)))
 
 
 if __name__ == "__main__":
