@@ -138,11 +138,18 @@ class SweepSummary:
         same = {key: value for key, value in self.sweep.baseline.items() if key != RANKS}
         return self.find({**point.values, **same}) if self.sweep.baseline else None
 
+    def _fewest_ranks_of(self, reference: Point | None) -> Point | None:
+        """What efficiency refers to: the baseline on its ranks, or on the fewest if it names none."""
+        if reference is None or RANKS not in reference.values:
+            return reference
+        fewest = min((point.values[RANKS] for point in self.points), default=0)
+        return self.find({**reference.values, RANKS: self.sweep.baseline.get(RANKS, fewest)})
+
     def _compare(self, point: Point) -> None:
         reference = self.reference_of(point)
         point.is_reference = reference is point
         point.slowdown, point.no_ratio = _ratio(point, reference, "cluster")
-        base = self.find({**point.values, **self.sweep.baseline}) if self.sweep.baseline else None
+        base = self._fewest_ranks_of(reference)
         if base is not None and base.ranks and point.ranks:
             rate, _ = _ratio(point, base, "tokens_per_second")
             point.efficiency = rate.scaled(base.ranks / point.ranks)

@@ -94,7 +94,7 @@ def slowdown(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn:
     ratios.set_xlabel("step time / baseline's step time")
     ratios.axvline(1, color=figures.INK, linewidth=1, zorder=1)
     ratios.axvspan(1 / 1.05, 1.05, color="#EFEFEF", zorder=0)
-    most = 1.0
+    least = most = 1.0
     for row in rows:
         slow = row.point.slowdown
         if not slow.runs:
@@ -104,8 +104,9 @@ def slowdown(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn:
         _interval(ratios, slow, row.y, colour, figures.MARKERS[row.series % len(figures.MARKERS)])
         text = "baseline" if row.point.is_reference else f"{slow.value:.2f}×"
         ratios.annotate(text, (slow.high or slow.value, row.y), xytext=(9, 0), textcoords="offset points", va="center", fontweight="bold", fontsize=10)
-        most = max(most, slow.high or slow.value)
-    ratios.set_xlim(min(0.9, 1 - (most - 1) * 0.04), most + max((most - 1) * 0.28, 0.08))
+        least, most = min(least, slow.low or slow.value), max(most, slow.high or slow.value)
+    span = max(most - least, 0.1)
+    ratios.set_xlim(min(least - 0.05 * span, 0.93), most + max(span * 0.28, 0.08))
     for axis in (parts, ratios):
         figures.horizontal(axis)
     legend_rows = figures.legend_above(figure, _part_handles(), 4)
@@ -115,7 +116,7 @@ def slowdown(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn:
 def _baseline_name(summary: SweepSummary, reference: Point | None) -> str:
     if reference is None:
         return "the baseline"
-    return words.network(reference.network) if NETWORK in summary.sweep.axes else summary.series_of(reference)
+    return words.network(reference.network) if NETWORK in summary.sweep.axes else summary.series_of(reference, (RANKS,)) or "the baseline"
 
 
 def _slowdown_note(summary: SweepSummary) -> str:

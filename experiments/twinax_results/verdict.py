@@ -72,6 +72,8 @@ def _limiter(summary: SweepSummary, reference: Point) -> list[str]:
     highs = [1 / r.low for _, _, r in pairs]
     measured = list(dict.fromkeys(words.network(w.network) for w, _, _ in pairs))
     where = "on any of these networks" if len(measured) == len(summary.networks) else f"on {words.join(measured)}"
+    if NETWORK not in summary.sweep.axes:
+        where = "here"
     window = max(w.estimate("in_flight_bytes").value for w, _, _ in pairs)
     free = max(f.estimate("in_flight_bytes").value for _, f, _ in pairs)
     memory = f"holds the memory in flight at {words.bytes_(window)} instead of {words.bytes_(free)}"

@@ -56,6 +56,11 @@ class Ratios(unittest.TestCase):
         one, two = SweepSummary(sweep({"ranks": [1, 2]}, {"ranks": 1}, records)).points
         self.assertEqual((one.efficiency.value, two.efficiency.value), (1.0, 0.8))
 
+    def test_without_ranks_in_the_baseline_efficiency_refers_to_the_fewest(self):
+        records = [record({LIMITER: "window", "ranks": n}, 0, [seconds], environment={"ranks": n}) for n, seconds in ((1, 1.0), (2, 1.0))]
+        one, two = SweepSummary(sweep({LIMITER: ["window"], "ranks": [1, 2]}, {LIMITER: "window"}, records)).points
+        self.assertEqual((one.efficiency.value, two.efficiency.value), (1.0, 0.5))
+
     def test_strong_scaling_is_as_efficient_as_it_is_fast(self):
         records = [record({"ranks": n}, 0, [seconds], environment={"ranks": n}) for n, seconds in ((1, 1.0), (4, 0.5))]
         self.assertEqual(SweepSummary(sweep({"ranks": [1, 4]}, {"ranks": 1}, records)).points[1].efficiency.value, 0.5)
