@@ -177,30 +177,30 @@ std::string to_text(BytesPerSecond rate) {
 
 std::string for_people(Bytes volume) {
   if (std::abs(static_cast<double>(volume.value)) < 1000) return fmt::format("{} B", volume.value);
-  constexpr std::array units{Unit{"B", 1, 1},    Unit{"KB", 1e3, 1},  Unit{"MB", 1e6, 1},
-                             Unit{"GB", 1e9, 1}, Unit{"TB", 1e12, 1}, Unit{"PB", 1e15, 1}};
-  return three_digits(static_cast<double>(volume.value), units);
+  constexpr std::array kUnits{Unit{"B", 1, 1},    Unit{"KB", 1e3, 1},  Unit{"MB", 1e6, 1},
+                              Unit{"GB", 1e9, 1}, Unit{"TB", 1e12, 1}, Unit{"PB", 1e15, 1}};
+  return three_digits(static_cast<double>(volume.value), kUnits);
 }
 
 std::string for_people(Seconds time) {
-  constexpr std::array small{Unit{"ns", 1, 1e9}, Unit{"us", 1, 1e6}, Unit{"ms", 1, 1e3}, Unit{"s", 1, 1}};
-  constexpr std::array minutes{Unit{"min", 60, 1}};
-  constexpr std::array hours{Unit{"h", 3600, 1}};
-  if (std::abs(time.value) >= 7200) return three_digits(time.value, hours);
-  if (std::abs(time.value) >= 120) return three_digits(time.value, minutes);
-  return time.value == 0 ? "0 s" : three_digits(time.value, small);
+  constexpr std::array kSmall{Unit{"ns", 1, 1e9}, Unit{"us", 1, 1e6}, Unit{"ms", 1, 1e3}, Unit{"s", 1, 1}};
+  constexpr std::array kMinutes{Unit{"min", 60, 1}};
+  constexpr std::array kHours{Unit{"h", 3600, 1}};
+  if (std::abs(time.value) >= 7200) return three_digits(time.value, kHours);
+  if (std::abs(time.value) >= 120) return three_digits(time.value, kMinutes);
+  return time.value == 0 ? "0 s" : three_digits(time.value, kSmall);
 }
 
 std::string for_people(BytesPerSecond rate) {
-  constexpr std::array units{Unit{"bit/s", 1, 8}, Unit{"kbit/s", 1e3, 8}, Unit{"Mbit/s", 1e6, 8}, Unit{"Gbit/s", 1e9, 8},
-                             Unit{"Tbit/s", 1e12, 8}};
-  return three_digits(rate.value, units);
+  constexpr std::array kUnits{Unit{"bit/s", 1, 8}, Unit{"kbit/s", 1e3, 8}, Unit{"Mbit/s", 1e6, 8}, Unit{"Gbit/s", 1e9, 8},
+                              Unit{"Tbit/s", 1e12, 8}};
+  return three_digits(rate.value, kUnits);
 }
 
 std::string for_people(FlopsPerSecond rate) {
-  constexpr std::array units{Unit{"FLOP/s", 1, 1},     Unit{"KFLOP/s", 1e3, 1},  Unit{"MFLOP/s", 1e6, 1}, Unit{"GFLOP/s", 1e9, 1},
-                             Unit{"TFLOP/s", 1e12, 1}, Unit{"PFLOP/s", 1e15, 1}, Unit{"EFLOP/s", 1e18, 1}};
-  return three_digits(rate.value, units);
+  constexpr std::array kUnits{Unit{"FLOP/s", 1, 1},     Unit{"KFLOP/s", 1e3, 1},  Unit{"MFLOP/s", 1e6, 1}, Unit{"GFLOP/s", 1e9, 1},
+                              Unit{"TFLOP/s", 1e12, 1}, Unit{"PFLOP/s", 1e15, 1}, Unit{"EFLOP/s", 1e18, 1}};
+  return three_digits(rate.value, kUnits);
 }
 
 }  // namespace twinax

@@ -13,9 +13,9 @@ namespace twinax::net {
 
 /// How a transport is shaped.
 struct ShapeOptions {
-  Profile profile;          ///< as it is applied: after dilation
-  Bytes chunk{256 * 1024};  ///< messages are booked in pieces of this size; the same on all ranks
-  std::uint64_t seed = 1;   ///< of the jitter
+  Profile profile;         ///< as it is applied: after dilation
+  Bytes chunk{256 << 10};  ///< messages are booked in pieces of this size; the same on all ranks
+  std::uint64_t seed = 1;  ///< of the jitter
 };
 
 /// Makes another transport, which outlives it, as slow as a network, by stamps.
