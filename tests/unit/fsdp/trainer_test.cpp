@@ -12,6 +12,7 @@
 #include "twinax/base/philox.hpp"
 #include "twinax/collective/own_collectives.hpp"
 #include "twinax/nn/gpt.hpp"
+#include "twinax/tensor/matmul.hpp"
 
 #include "support/run_loopback.hpp"
 
@@ -45,8 +46,13 @@ std::vector<std::int32_t> tokens_of(std::int64_t step, std::int64_t first, std::
   return tokens;
 }
 
-Curve train(int ranks, TrainerOptions options, std::int64_t global_batch, std::int64_t micro_batch, int steps) {
+/// The backends of matrix products, which are chosen by time, of each rank.
+using Choices = std::vector<std::vector<tensor::Choice>>;
+
+/// `choices`, if not null, are used where they are there and given back.
+Curve train(int ranks, TrainerOptions options, std::int64_t global_batch, std::int64_t micro_batch, int steps, Choices* choices = nullptr) {
   Curve curve;
+  if (choices != nullptr) choices->resize(static_cast<std::size_t>(ranks));
   std::mutex mutex;
   test::run_loopback(ranks, [&](net::Transport& transport) {
     const std::int64_t rank = transport.rank();
@@ -57,6 +63,7 @@ Curve train(int ranks, TrainerOptions options, std::int64_t global_batch, std::i
     mine.micro_batch = micro_batch == 0 ? largest : micro_batch;
     mine.micro_batches = (largest + mine.micro_batch - 1) / mine.micro_batch;
     tensor::Matmul matmul;
+    if (choices != nullptr) matmul.set_choices((*choices)[static_cast<std::size_t>(rank)]);
     const auto model = nn::make_gpt<float>(kShape, mine.micro_batch, matmul);
     const auto collectives = collective::make_own(transport, collective::Group::first(ranks, transport.rank()), {});
     SystemClock clock;
@@ -76,6 +83,7 @@ Curve train(int ranks, TrainerOptions options, std::int64_t global_batch, std::i
       }
     }
     seen.state_bytes = trainer.state_bytes().value;
+    if (choices != nullptr) (*choices)[static_cast<std::size_t>(rank)] = matmul.choices();
     const std::scoped_lock lock(mutex);
     if (rank == 0) curve = seen;
   });
@@ -141,9 +149,10 @@ TEST(Trainer, TrainsWithARankThatHasNoSequences) {
   expect_same(train(4, mine, 3, 0, 5), train(1, mine, 3, 0, 5), 1e-5);
 }
 
-TEST(Trainer, OfTwoRunsGivesTheSameBits) {
-  const Curve a = train(3, options(), 10, 0, 6);
-  const Curve b = train(3, options(), 10, 0, 6);
+TEST(Trainer, OfTwoRunsWithTheSameChoicesGivesTheSameBits) {
+  Choices choices;
+  const Curve a = train(3, options(), 10, 0, 6, &choices);
+  const Curve b = train(3, options(), 10, 0, 6, &choices);
   for (std::size_t s = 0; s < a.losses.size(); ++s) EXPECT_EQ(a.losses[s], b.losses[s]) << "step " << s;
 }
 
