@@ -237,7 +237,7 @@ FlopsPerSecond steady_rate(net::World& world, const RunRequest& request, Workloa
     second = std::max(second, std::min(rate, best));
     best = std::max(best, rate);
   }
-  return best;
+  return second;
 }
 
 collective::Group group_of(const net::World& world, const RunRequest& request) {
