@@ -63,6 +63,11 @@ void read_own_key(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry
     sweep.warmup_steps = whole_number(file, entry, value.items.front(), 0);
   } else if (key == "per_rank") {
     sweep.per_rank = texts(entry);
+    for (const std::string& name : sweep.per_rank) {
+      const auto key_of_config = std::ranges::find(config_keys(), name, &KeyDeclaration::name);
+      if (key_of_config == config_keys().end() || key_of_config->type != KeyType::Integer)
+        refuse(file, entry, fmt::format("{} is no key of the configuration that holds a whole number", name));
+    }
   } else if (key.starts_with("baseline.")) {
     sweep.baseline.emplace_back(key.substr(9), to_set_text(value.items.front()));
   } else {
@@ -111,6 +116,7 @@ SweepFile read_sweep(const std::string& path, std::span<const std::string> sets)
   sweep.config = load_config(path, sets, kOwnTables);
   for (const TomlFile& file : read_with_bases(path)) {
     for (const TomlEntry& entry : file.entries) {
+      if (std::ranges::find(kOwnTables, entry.key) != kOwnTables.end()) refuse(file, entry, "is a table of a sweep file, not a value");
       if (entry.key.starts_with("sweep.")) read_own_key(sweep, file, entry, entry.key.substr(6));
       if (entry.key.starts_with("axes.")) read_axis(sweep, file, entry, entry.key.substr(5));
     }

@@ -64,6 +64,18 @@ TEST(SweepFile, RefusesMoreRanksThanThereCanBe) {
   EXPECT_EQ(ranks_of(points_of(read("[axes]\nranks = [2147483647]\n")).at(0), 1), std::numeric_limits<int>::max());
 }
 
+TEST(SweepFile, RefusesAValueWhereATableBelongs) {
+  EXPECT_THAT(refusal_of("axes = 5\n"), HasSubstr("s.toml:1: axes: is a table of a sweep file, not a value"));
+  EXPECT_THAT(refusal_of("sweep = true\n[axes]\nranks = [1]\n"), HasSubstr("s.toml:1: sweep: is a table of a sweep file, not a value"));
+}
+
+TEST(SweepFile, RefusesAKeyPerRankThatIsNoWholeNumber) {
+  for (const std::string key : {"train.sed", "net.profile"}) {
+    EXPECT_THAT(refusal_of("[sweep]\nper_rank = [\"" + key + "\"]\n[axes]\nranks = [1]\n"),
+                HasSubstr("s.toml:2: sweep.per_rank: " + key + " is no key of the configuration that holds a whole number"));
+  }
+}
+
 TEST(SweepFile, RefusesAKeyPerRankThatGrowsTooLarge) {
   const SweepFile sweep = read("[sweep]\nper_rank = [\"train.seed\"]\n[train]\nseed = 9223372036854775807\n[axes]\nranks = [1, 2]\n");
   const std::vector<Point> points = points_of(sweep);
