@@ -70,6 +70,18 @@ class PeerLost : public Error {
   using Error::Error;
 };
 
+/// A peer sent what it may not; the message names the rank and what is wrong with it.
+class ProtocolError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A peer could not serve a request; the message names the rank, the handler and its own words.
+class RemoteError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The memory budget does not hold what a step needs.
 class OutOfBudget : public Error {
  public:
