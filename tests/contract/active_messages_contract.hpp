@@ -176,7 +176,8 @@ TEST_P(ActiveMessagesContract, ThrowsAHandlersFailureAtTheRequesterAndGoesOn) {
   GetParam().on_all_ranks([](Transport& transport, const WaitContext& context) {
     ActiveMessages messages(transport, context, {}, handlers());
     const int peer = (transport.rank() + 1) % transport.size();
-    Call failing = messages.request(peer, kFail, bytes(100, 1));
+    const auto ignored = bytes(100, 1);
+    Call failing = messages.request(peer, kFail, ignored);
     EXPECT_EQ(thrown<RemoteError>([&] { failing.wait(); }),
               "rank " + std::to_string(peer) + " could not serve \"fail\": " + std::string(kFailure));
     EXPECT_TRUE(failing.is_done());
