@@ -19,7 +19,7 @@ struct Shorthands {
 };
 
 void add_run_options(CLI::App& command, RunArguments& arguments, const char* file_help) {
-  command.add_option("file", arguments.file, file_help)->required();
+  if (file_help != nullptr) command.add_option("file", arguments.file, file_help)->required();
   command
       .add_option("--set", arguments.set,
                   "Set a key: --set train.steps=100 (`twinax config` lists all); may be repeated, the last one wins")
@@ -54,6 +54,7 @@ class Parser {
     app_.set_version_flag("--version", std::string("twinax ") + TWINAX_VERSION);
     add_train();
     add_sweep();
+    add_calibrate();
     add_others();
   }
 
@@ -72,8 +73,10 @@ class Parser {
     }
     apply_shorthands(train_short_, train_);
     apply_shorthands(sweep_short_, sweep_);
+    apply_shorthands(calibrate_short_, calibrate_);
     if (train_command_->parsed()) line.train = train_;
     if (sweep_command_->parsed()) line.sweep = sweep_;
+    if (calibrate_command_->parsed()) line.calibrate = calibrate_;
     if (config_command_->parsed()) line.config = config_;
     if (report_command_->parsed()) line.report = report_;
     if (prepare_command_->parsed()) line.prepare = prepare_;
@@ -106,6 +109,27 @@ class Parser {
         ->type_name("DIR");
   }
 
+  void add_calibrate() {
+    CLI::App* calibrate = app_.add_subcommand("calibrate", "Measure what emulation should be true to");
+    calibrate->require_subcommand(1);
+    calibrate_command_ = calibrate->add_subcommand(
+        "net", "Measure the wire between ranks (latency, jitter, overhead, rates; about 20 s) and write it as a network of a catalog");
+    add_run_options(*calibrate_command_, calibrate_, nullptr);
+    calibrate_command_
+        ->add_option("--net", calibrate_short_.net, "Measure this emulated network instead: short for --set net.profile=PROFILE")
+        ->type_name("PROFILE");
+    calibrate_command_
+        ->add_option("--between", calibrate_.between, "Two ranks, such as 0,1 (default: rank 0 and the first of another host)")
+        ->type_name("RANKS");
+    calibrate_command_->add_option("--name", calibrate_.name, "The network's name in the catalog")
+        ->default_val("measured")
+        ->type_name("NAME");
+    calibrate_command_
+        ->add_option("-o,--out", calibrate_.out, "Catalog (TOML) that is written; use it with --set net.catalog=FILE --net NAME")
+        ->required()
+        ->type_name("FILE");
+  }
+
   void add_others() {
     config_command_ = app_.add_subcommand("config", "Print every key with type, default, range and help; or a file's effective config");
     config_command_->add_option("file", config_.file, "Config file (TOML) whose effective config is printed");
@@ -129,18 +153,21 @@ class Parser {
   CLI::App app_;
   CLI::App* train_command_ = nullptr;
   CLI::App* sweep_command_ = nullptr;
+  CLI::App* calibrate_command_ = nullptr;
   CLI::App* config_command_ = nullptr;
   CLI::App* report_command_ = nullptr;
   CLI::App* prepare_command_ = nullptr;
   CLI::App* repair_command_ = nullptr;
   TrainArguments train_;
   SweepArguments sweep_;
+  CalibrateArguments calibrate_;
   ConfigArguments config_;
   ReportArguments report_;
   DataArguments prepare_;
   RepairArguments repair_;
   Shorthands train_short_;
   Shorthands sweep_short_;
+  Shorthands calibrate_short_;
 };
 
 }  // namespace

@@ -24,6 +24,12 @@ struct SweepArguments : RunArguments {
   std::string out;  ///< directory; empty = results/<name of the file>
 };
 
+struct CalibrateArguments : RunArguments {
+  std::string out;      ///< the catalog that is written
+  std::string name;     ///< the network's
+  std::string between;  ///< two ranks, "0,1"; empty = ranks of two hosts
+};
+
 struct ConfigArguments {
   std::string file;  ///< print this file's effective config; empty = the reference
   std::vector<std::string> set;
@@ -49,6 +55,7 @@ struct CommandLine {
   std::optional<int> exit_code;  ///< help was shown or an error was printed: leave with this
   std::optional<TrainArguments> train;
   std::optional<SweepArguments> sweep;
+  std::optional<CalibrateArguments> calibrate;
   std::optional<ConfigArguments> config;
   std::optional<ReportArguments> report;
   std::optional<DataArguments> prepare;

@@ -17,6 +17,7 @@ struct Invocation {
 /// One function a command; each returns the exit code and has printed its own errors.
 int train_command(const TrainArguments& arguments, const Invocation& invocation);
 int sweep_command(const SweepArguments& arguments, const Invocation& invocation);
+int calibrate_command(const CalibrateArguments& arguments, const Invocation& invocation);
 int config_command(const ConfigArguments& arguments);
 int report_command(const ReportArguments& arguments);
 int prepare_command(const DataArguments& arguments);

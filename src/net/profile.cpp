@@ -127,6 +127,26 @@ std::vector<Profile> read_profiles(const std::string& path) {
   return profiles;
 }
 
+std::string to_toml(const Profile& profile) {
+  std::string text = fmt::format("[{}]\n", profile.name);
+  const auto add = [&](std::string_view key, const std::string& value) { text += fmt::format("{} = {}\n", key, toml_text(value)); };
+  const auto add_time = [&](std::string_view key, Seconds time) {
+    if (time.value > 0) add(key, to_text(time));
+  };
+  add("rate", to_text(profile.rate));
+  if (profile.achievable != 1) text += fmt::format("achievable = {}\n", toml_text(profile.achievable));
+  if (profile.stream_rate.value > 0) add("stream_rate", to_text(profile.stream_rate));
+  add_time("latency", profile.latency);
+  add_time("message_overhead", profile.message_overhead);
+  add_time("jitter", profile.jitter);
+  if (profile.tail_probability > 0) text += fmt::format("tail_probability = {}\n", toml_text(profile.tail_probability));
+  add_time("tail", profile.tail);
+  add("in_node_rate", to_text(profile.in_node_rate));
+  add_time("in_node_latency", profile.in_node_latency);
+  add("source", profile.source);
+  return text;
+}
+
 Profile find_profile(const std::vector<Profile>& profiles, const std::string& name) {
   const auto found = std::ranges::find(profiles, name, &Profile::name);
   if (found != profiles.end()) return *found;

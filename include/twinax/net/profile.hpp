@@ -30,6 +30,8 @@ struct Profile {
 
 /// The catalog of networks, read from TOML. Throws ConfigError for unknown keys, bad quantities or a missing source.
 [[nodiscard]] std::vector<Profile> read_profiles(const std::string& path);
+/// A profile as a catalog has it; reading it back gives the same figures.
+[[nodiscard]] std::string to_toml(const Profile& profile);
 /// One profile by name. Throws ConfigError that names the nearest and lists all.
 [[nodiscard]] Profile find_profile(const std::vector<Profile>& profiles, const std::string& name);
 

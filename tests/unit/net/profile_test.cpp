@@ -56,6 +56,33 @@ TEST(Profile, NamesFileLineKeyAndWhatIsAllowed) {
               ThrowsMessage<ConfigError>(HasSubstr("[x] lacks `source`")));
 }
 
+TEST(Profile, ReadsWhatItWrote) {
+  const test::ScratchFolder folder;
+  Profile profile{.name = "measured",
+                  .rate = {1.174e8},
+                  .achievable = 0.5,
+                  .stream_rate = {3e7},
+                  .latency = {31.25e-6},
+                  .message_overhead = {1.5e-6},
+                  .jitter = {2e-6},
+                  .tail_probability = 1e-3,
+                  .tail = {2.5e-4},
+                  .in_node_rate = {4e9},
+                  .in_node_latency = {5e-7},
+                  .source = "measured \"here\""};
+  for (int round = 0; round < 2; ++round) {
+    const Profile read = read_profiles(folder.write("networks.toml", to_toml(profile))).at(0);
+    EXPECT_EQ(read.name, profile.name);
+    EXPECT_EQ(read.source, profile.source);
+    EXPECT_EQ(read.achievable, profile.achievable);
+    EXPECT_EQ(read.tail_probability, profile.tail_probability);
+    for (const auto rate : {&Profile::rate, &Profile::stream_rate, &Profile::in_node_rate}) EXPECT_EQ(read.*rate, profile.*rate);
+    for (const auto time : {&Profile::latency, &Profile::message_overhead, &Profile::jitter, &Profile::tail, &Profile::in_node_latency})
+      EXPECT_EQ(read.*time, profile.*time);
+    profile = {.name = "least", .rate = {1e9}, .in_node_rate = {1e9}, .source = "test"};  // what is not said stays out
+  }
+}
+
 TEST(Profile, NamesTheNearestOfUnknownNetworks) {
   const test::ScratchFolder folder;
   const auto profiles = read_profiles(folder.write("networks.toml", kGood));
