@@ -162,6 +162,9 @@ int run(net::World& world, const Config& config, const CalibrateArguments& argum
     if (!arguments.between.empty()) given = parse_pair(arguments.between);
     plan = net::plan_calibration(nodes(world, config, profile.has_value()), given ? &*given : nullptr);
   });
+  if (world.rank() == 0 && config.text("net.profile") == "none" && std::ssize(world.ranks_on_host()) == world.size()) {
+    log_warn("all ranks are on one host: what is measured is its memory or its own loopback, not a network");
+  }
   const Report mine = measure(world, config, arguments, plan);
   const auto control =
       collective::make_own(world.transport(), collective::Group::first(world.size(), world.rank()), {.lane = kControlLane});

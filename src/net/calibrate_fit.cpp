@@ -31,7 +31,7 @@ Line line_through(Seconds small, Seconds large, const CalibrationOptions& option
 }
 
 /// Two one-way delays, each exponential with the mean j, sum to Gamma(2, j): these are its quantiles for j = 1.
-constexpr double kTenth = 0.5318, kHalf = 1.6783, kNineTenths = 3.8897;
+constexpr double kTenth = 0.5318, kHalf = 1.6783, kThreeQuarters = 2.6926;
 
 struct Delays {
   Seconds latency{0}, jitter{0}, tail{0};
@@ -46,7 +46,7 @@ Delays delays_of(std::span<const double> round_trips, Seconds busy) {
   std::size_t in_time = round_trips.size();
   for (int pass = 0; pass < 3; ++pass) {  // each on what the one before found to be in time
     const auto usual = round_trips.first(in_time);
-    delays.jitter = {(quantile(usual, 0.9) - quantile(usual, 0.1)) / (kNineTenths - kTenth)};
+    delays.jitter = {(quantile(usual, 0.75) - quantile(usual, 0.1)) / (kThreeQuarters - kTenth)};
     base = std::max(quantile(usual, 0.5) - kHalf * delays.jitter.value, 0.0);
     const double latest = base + std::max(kBeyondJitter * delays.jitter.value, base / 4);
     in_time = static_cast<std::size_t>(std::ranges::upper_bound(round_trips, latest) - round_trips.begin());

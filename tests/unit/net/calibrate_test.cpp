@@ -37,7 +37,7 @@ Profile slow_network() {
 }
 
 CalibrationOptions quick_options() {
-  return {.pings = 50, .longest_pings = {60}, .burst = {40e-3}, .repeats = 1, .large = {64 << 10}, .poll = {kPoll}};
+  return {.pings = 50, .longest_pings = {60}, .burst = {20e-3}, .repeats = 1, .large = {64 << 10}, .poll = {kPoll}};
 }
 
 /// What calibrating says of ranks whose traffic is shaped, each a thread, in virtual time.
@@ -94,7 +94,7 @@ TEST(Calibrate, FindsJitterAndTail) {
   profile.tail = {30e-3};
   CalibrationOptions options = quick_options();
   options.pings = 2000;
-  options.burst = {100e-3};
+  options.burst = {50e-3};
   options.repeats = 5;
   options.poll = {25e-6};
   const Profile found = calibrated(profile, 2, 1, options);
