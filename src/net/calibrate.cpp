@@ -210,7 +210,7 @@ Seconds Calibrator::burst(Flows flows, std::uint64_t count, Bytes bytes) {
 
 /// From bursts of n and 3 n messages, so that what a burst costs once cancels.
 Seconds Calibrator::time_per_message(Flows flows, Bytes bytes) {
-  constexpr std::uint64_t kFewest = 16, kMost = 1 << 20;
+  constexpr std::uint64_t kFewest = 16, kMost = 1 << 15;
   std::uint64_t n = kFewest;
   for (Seconds lasts = burst(flows, n, bytes); lasts < options_.burst / 2 && n < kMost; lasts = burst(flows, n, bytes)) n *= 2;
   std::vector<double> times;

@@ -37,7 +37,7 @@ Profile slow_network() {
 }
 
 CalibrationOptions quick_options() {
-  return {.pings = 50, .longest_pings = {60}, .burst = {20e-3}, .repeats = 1, .large = {64 << 10}, .poll = {kPoll}};
+  return {.pings = 50, .longest_pings = {60}, .burst = {60e-3}, .repeats = 1, .large = {64 << 10}, .poll = {kPoll}};
 }
 
 /// What calibrating says of ranks whose traffic is shaped, each a thread, in virtual time.

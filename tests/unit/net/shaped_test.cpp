@@ -1,16 +1,19 @@
 #include "twinax/net/shaped.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "twinax/base/error.hpp"
+#include "twinax/base/philox.hpp"
 #include "twinax/net/loopback.hpp"
 
 #include "support/fake_clock.hpp"
@@ -210,6 +213,30 @@ TEST(Shaped, AddsJitterAboutAsLongAsTheProfileSaysAndTheSameEachTime) {
     EXPECT_EQ(delays, first);
   }
   EXPECT_NEAR(std::accumulate(first.begin(), first.end(), 0.0) / 200, 100e-6, 25e-6);  // mean of an exponential: 3.5 standard errors
+}
+
+/// The k-th message from one rank to another is late by draws 2 k and 2 k + 1 of the stream of that pair, whatever else is sent.
+TEST(Shaped, DelaysEachMessageByTheDrawsOfItsSeedItsRanksAndItsNumber) {
+  Profile profile = simple_profile();
+  profile.jitter = {100e-6};
+  profile.tail_probability = 0.2;
+  profile.tail = {3e-3};
+  Net net(3, 1, profile);
+  const auto data = bytes(10);
+  int late = 0;
+  for (std::uint64_t k = 0; k < 40; ++k) {
+    for (const auto& [from, to] : {std::pair{0, 1}, std::pair{2, 1}, std::pair{1, 0}}) {
+      const Philox random(3, Draw::Jitter, static_cast<std::uint32_t>(from * 3 + to));  // 3: the seed of Net; 3 ranks
+      const bool is_late = random.uniform(2 * k + 1) < 0.2;
+      const double jitter = 100e-6 * -std::log(1 - random.uniform(2 * k));
+      std::vector<std::byte> got(10);
+      Request receive = net[to].receive(got, from, Tag{1});
+      Request send = net[from].send(data, to, Tag{1}, Purpose::Gradients);
+      EXPECT_NEAR(net.run({&receive, &send})[0], 60e-6 + jitter + (is_late ? 3e-3 : 0), kStep) << "message " << k;
+      late += is_late ? 1 : 0;
+    }
+  }
+  EXPECT_NEAR(late, 24, 18);  // of 120: 4 standard deviations
 }
 
 TEST(Shaped, RefusesARateThatCanNotBeCarriedWithTheDilationThatWouldDo) {
