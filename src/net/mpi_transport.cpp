@@ -1,5 +1,7 @@
 #include "twinax/net/mpi_transport.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "twinax/base/log.hpp"
@@ -9,9 +11,17 @@
 namespace twinax::net {
 namespace {
 
+/// What is left of the time that a rank waits, in all, for messages that nobody waits for any more: an error gets out soon, however many
+/// are in flight.
+struct Patience {
+  Seconds left{0.2};
+  bool has_reported = false;
+};
+
 class MpiPending final : public Pending {
  public:
-  MpiPending(int peer, bool is_send, const Clock& clock) : Pending(peer), is_send_(is_send), clock_(clock) {}
+  MpiPending(int peer, bool is_send, const Clock& clock, Patience& patience)
+      : Pending(peer), is_send_(is_send), clock_(clock), patience_(patience) {}
 
   ~MpiPending() override {
     if (request_ != MPI_REQUEST_NULL) give_up();
@@ -41,18 +51,21 @@ class MpiPending final : public Pending {
 
   /// The caller unwinds from an error: a receive is cancelled; a send that its receiver never takes is left to MPI when time is up.
   void give_up() noexcept {
-    constexpr Seconds kPatience{0.2};
     if (!is_send_) MPI_Cancel(&request_);
-    const Seconds until = clock_.now() + kPatience;
+    const Seconds begin = clock_.now();
     int is_done = 0;
-    while (is_done == 0 && clock_.now() < until) {
+    do {
       if (MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
-    }
-    if (is_done == 0) log_error(fmt::format("a message to or from rank {} was abandoned in flight", peer()));
+    } while (is_done == 0 && clock_.now() - begin < patience_.left);
+    patience_.left = std::max(patience_.left - (clock_.now() - begin), Seconds{0});
+    if (is_done != 0 || patience_.has_reported) return;
+    log_error(fmt::format("a message to or from rank {} was abandoned in flight (others may have been, too)", peer()));
+    patience_.has_reported = true;
   }
 
   bool is_send_;
   const Clock& clock_;
+  Patience& patience_;
 };
 
 class MpiTransport final : public Transport {
@@ -64,7 +77,7 @@ class MpiTransport final : public Transport {
 
   Request send(std::span<const std::byte> data, int to_rank, Tag tag, Purpose /*purpose*/) override {
     check_peer(to_rank, "send to");
-    auto pending = std::make_unique<MpiPending>(to_rank, true, *waiter_.context().clock);
+    auto pending = std::make_unique<MpiPending>(to_rank, true, *waiter_.context().clock, patience_);
     pending->bytes_ = narrow<int>(data.size());
     const int code = MPI_Isend(data.data(), pending->bytes_, MPI_BYTE, to_rank, narrow<int>(tag.value), comm_.get(), &pending->request_);
     if (code != MPI_SUCCESS) check_mpi(code, fmt::format("sending {} bytes to rank {}", data.size(), to_rank));
@@ -73,7 +86,7 @@ class MpiTransport final : public Transport {
 
   Request receive(std::span<std::byte> into, int from_rank, Tag tag) override {
     check_peer(from_rank, "receive from");
-    auto pending = std::make_unique<MpiPending>(from_rank, false, *waiter_.context().clock);
+    auto pending = std::make_unique<MpiPending>(from_rank, false, *waiter_.context().clock, patience_);
     pending->bytes_ = narrow<int>(into.size());
     const int code = MPI_Irecv(into.data(), pending->bytes_, MPI_BYTE, from_rank, narrow<int>(tag.value), comm_.get(), &pending->request_);
     if (code != MPI_SUCCESS) check_mpi(code, fmt::format("receiving {} bytes from rank {}", into.size(), from_rank));
@@ -98,6 +111,7 @@ class MpiTransport final : public Transport {
 
   const MpiComm& comm_;
   Waiter waiter_;
+  Patience patience_;
 };
 
 }  // namespace

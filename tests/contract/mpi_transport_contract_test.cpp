@@ -1,3 +1,6 @@
+#include <cstddef>
+#include <vector>
+
 #include "contract/transport_contract.hpp"
 #include "support/mpi_world.hpp"
 
@@ -12,6 +15,26 @@ TransportRowUnderTest mpi(const std::string& wrapping) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, TransportContract, ::testing::Values(mpi("bare"), mpi("shaped"), mpi("counted")), row_name);
+
+/// With a wait for each of them this would outlast the time limit of a test.
+TEST(MpiTransport, GivesUpMessagesThatNobodyTakesTogether) {
+  World& world = test::world();
+  constexpr std::size_t kMessages = 400, kBytes = 1 << 20;  // too large to be sent before they are asked for
+  static const std::vector<std::byte> data(kBytes);         // outlives the messages that MPI is left with
+  Transport& transport = world.transport();
+  const Tag tag{0x3fU << 8};
+  const int next = (world.rank() + 1) % world.size();
+  if (world.size() > 1) {
+    std::vector<Request> sends;
+    for (std::size_t i = 0; i < kMessages; ++i) sends.push_back(transport.send(data, next, tag, Purpose::Control));
+  }
+  world.sleep_barrier();
+  std::vector<std::byte> into(kBytes);
+  for (std::size_t i = 0; i < kMessages && world.size() > 1; ++i) {  // MPI itself still has them
+    Request receive = transport.receive(into, (world.rank() + world.size() - 1) % world.size(), tag);
+    transport.wait(receive);
+  }
+}
 
 TEST(MpiWorld, SharesZeroedMemoryThatLeavesNoName) {
   World& world = test::world();
