@@ -31,14 +31,15 @@ Line line_through(Seconds small, Seconds large, const CalibrationOptions& option
 }
 
 /// Two one-way delays, each exponential with the mean j, sum to Gamma(2, j): these are its quantiles for j = 1.
-constexpr double kTenth = 0.5318, kHalf = 1.6783, kThreeQuarters = 2.6926;
+constexpr double kTenth = 0.5318, kHalf = 1.6783;
 
 struct Delays {
   Seconds latency{0}, jitter{0}, tail{0};
   double tail_probability = 0;
 };
 
-/// `busy`: what a round trip takes beside latency and jitter.
+/// `busy`: what a round trip takes beside latency and jitter. The lower half of the times says how long the others should be: the upper
+/// half also has what a busy host adds.
 Delays delays_of(std::span<const double> round_trips, Seconds busy) {
   constexpr double kBeyondJitter = 16;  // 2 of a million round trips exceed it without any tail
   Delays delays;
@@ -46,8 +47,8 @@ Delays delays_of(std::span<const double> round_trips, Seconds busy) {
   std::size_t in_time = round_trips.size();
   for (int pass = 0; pass < 3; ++pass) {  // each on what the one before found to be in time
     const auto usual = round_trips.first(in_time);
-    delays.jitter = {(quantile(usual, 0.75) - quantile(usual, 0.1)) / (kThreeQuarters - kTenth)};
-    base = std::max(quantile(usual, 0.5) - kHalf * delays.jitter.value, 0.0);
+    delays.jitter = {(quantile(usual, 0.5) - quantile(usual, 0.1)) / (kHalf - kTenth)};
+    base = std::max(quantile(usual, 0.1) - kTenth * delays.jitter.value, 0.0);
     const double latest = base + std::max(kBeyondJitter * delays.jitter.value, base / 4);
     in_time = static_cast<std::size_t>(std::ranges::upper_bound(round_trips, latest) - round_trips.begin());
   }
