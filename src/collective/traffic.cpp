@@ -27,6 +27,12 @@ Traffic one_pass(bool is_ring, Bytes whole, int ranks, int ranks_per_node) {
 
 Traffic traffic(Operation operation, std::string_view algorithm, Bytes whole, int ranks, int ranks_per_node) {
   const bool is_ring = algorithm == "ring";
+  if (operation == Operation::Broadcast) {
+    const int in_node = std::min(ranks, ranks_per_node);
+    return {.into_node = ranks > in_node ? whole : Bytes{0},
+            .into_rank = in_node > 1 ? whole : Bytes{0},
+            .through_pair = ranks > in_node ? whole : Bytes{0}};
+  }
   if (operation == Operation::AllGather) return one_pass(true, whole, ranks, ranks_per_node);
   Traffic sum = one_pass(is_ring, whole, ranks, ranks_per_node);
   if (operation == Operation::AllReduce) {

@@ -9,14 +9,10 @@
 #include "twinax/base/activity.hpp"
 #include "twinax/base/clock.hpp"
 #include "twinax/base/units.hpp"
+#include "twinax/collective/choice.hpp"
 #include "twinax/collective/collectives.hpp"
 
 namespace twinax::collective {
-
-/// An algorithm for reductions, by name.
-struct AlgorithmRow {
-  std::string_view name, help;
-};
 
 /// What `collective.algorithm` may say.
 inline constexpr std::array kAlgorithms{

@@ -123,5 +123,14 @@ TEST(Traffic, WaitsForTheOneStreamOfAPair) {
   EXPECT_DOUBLE_EQ(bound({.into_node = Bytes{10'000'000'000}, .through_pair = Bytes{500'000'000}}, profile).value, 1.25);
 }
 
+TEST(Traffic, OfABroadcastIsTheWholeOnce) {
+  const Traffic spread = traffic(Operation::Broadcast, "tree", Bytes{1000}, 6, 2);
+  EXPECT_EQ(spread.into_node, Bytes{1000});
+  EXPECT_EQ(spread.into_rank, Bytes{1000});
+  EXPECT_EQ(spread.through_pair, Bytes{1000});
+  EXPECT_EQ(traffic(Operation::Broadcast, "tree", Bytes{1000}, 6, 6).into_node, Bytes{0});
+  EXPECT_EQ(traffic(Operation::Broadcast, "tree", Bytes{1000}, 6, 1).into_rank, Bytes{0});
+}
+
 }  // namespace
 }  // namespace twinax::collective
