@@ -14,16 +14,6 @@ namespace {
 constexpr std::string_view kPrefix = "collective ";
 constexpr std::string_view kAny = "any";
 
-constexpr std::array kGathers{AlgorithmRow{"ring", "pieces travel round a ring: the fewest bytes into each node"},
-                              AlgorithmRow{"exchange", "everyone sends its piece to everyone: one step, for small pieces"}};
-constexpr std::array kReductions{
-    AlgorithmRow{"ring", "partial sums travel round a ring: the fewest bytes into each node; with bf16 on the wire, pairwise is used"},
-    AlgorithmRow{"pairwise", "every contribution goes straight to where it is summed: no rounding of sums, one step"}};
-constexpr std::array kSums{AlgorithmRow{"ring", "a reduce-scatter and an all-gather by rings"},
-                           AlgorithmRow{"pairwise", "a pairwise reduce-scatter and an all-gather by a ring"},
-                           AlgorithmRow{"exchange", "everyone sends everything to everyone and sums it: one step, for small data"}};
-constexpr std::array kBroadcasts{AlgorithmRow{"tree", "a binomial tree from the root"}};
-
 std::string names_of(std::span<const AlgorithmRow> rows) {
   std::string names;
   for (const AlgorithmRow& row : rows) names += (names.empty() ? "" : ", ") + std::string(row.name);
@@ -45,20 +35,6 @@ Choice parse_line(const std::string& line) {
 }
 
 }  // namespace
-
-std::span<const AlgorithmRow> algorithms_of(Operation operation) {
-  switch (operation) {
-    case Operation::AllGather:
-      return kGathers;
-    case Operation::ReduceScatter:
-      return kReductions;
-    case Operation::AllReduce:
-      return kSums;
-    case Operation::Broadcast:
-      return kBroadcasts;
-  }
-  throw InvalidArgument("there is no such collective");
-}
 
 void check_choices(const std::vector<Choice>& choices) {
   std::array<Bytes, kOperations.size()> last{};
