@@ -102,6 +102,13 @@ void sum_recursive(Means& means, std::span<float> values, Dtype wire, net::Purpo
     kSumPairwise(means, values, wire, purpose);
   }
 }
+void sum_hierarchical(Means& means, std::span<float> values, Dtype wire, net::Purpose purpose) {
+  if (wire == Dtype::Fp32) {
+    sum_padded<reduce_sums<reduce_hierarchical>, gather_encoded<gather_hierarchical>>(means, values, wire, purpose);
+  } else {
+    kSumPairwise(means, values, wire, purpose);
+  }
+}
 void sum_direct(Means& means, std::span<float> values, Dtype wire, net::Purpose purpose) {
   if (!direct::all_reduce(*means.team, values, wire, purpose)) kSumPairwise(means, values, wire, purpose);
 }
@@ -136,7 +143,7 @@ constexpr std::array kAllReduces{
     Row<AllReduce>{"exchange", "everyone sends everything to everyone and sums it: one step, for small data", sum_exchange},
     Row<AllReduce>{"recursive", "recursive doubling of whole sums: log2 of the ranks steps, for small data", sum_recursive},
     Row<AllReduce>{"direct", kDirectHelp, sum_direct},
-    Row<AllReduce>{"hierarchical", kHierarchicalHelp, sum_padded<reduce_sums<reduce_hierarchical>, gather_encoded<gather_hierarchical>>}};
+    Row<AllReduce>{"hierarchical", kHierarchicalHelp, sum_hierarchical}};
 constexpr std::array kBroadcasts{Row<Broadcast>{"tree", "a binomial tree from the root", spread_tree},
                                  Row<Broadcast>{"direct", kDirectHelp, spread_direct}};
 

@@ -16,7 +16,8 @@ struct Traffic {
   Bytes through_pair{0};  ///< from one rank to one of another node, at most
 };
 
-/// The closed form for `whole` bytes (as on the wire, padding included) by "ring" or "pairwise" (reductions only: gathers are rings).
+/// The closed form for `whole` bytes (as on the wire, padding included) by "ring", "pairwise" (reductions only: gathers are rings) or
+/// "hierarchical" (a ring, where nodes are not of equal size, several, and of several ranks).
 /// Of a broadcast: the least that any algorithm can do.
 ///
 /// Source: a flat ring brings (W-1)/W of the whole into each node; the pairwise exchange what every foreign rank sends to every rank of the
