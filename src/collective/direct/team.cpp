@@ -8,11 +8,21 @@
 
 #include "twinax/base/error.hpp"
 
+#include "net/cores.hpp"
+
 namespace twinax::collective::direct {
 namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+/// A few microseconds: more than a peer that is in the same operation takes, less than a sleep costs.
+constexpr int kSpins = 200;
+
+void relax_core() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
 
 }  // namespace
 
@@ -46,7 +56,12 @@ struct Team::Control {
 };
 
 Team::Team(NodeMemory& memory, const Group& group, const net::WaitContext& wait, std::function<void(int, std::int64_t, net::Purpose)> count)
-    : memory_(memory), group_(group), waiter_(wait), count_(std::move(count)), staging_(memory) {
+    : memory_(memory),
+      group_(group),
+      waiter_(wait),
+      count_(std::move(count)),
+      staging_(memory),
+      spins_(net::bound_cores() >= group.size() ? kSpins : 0) {
   static_assert(sizeof(Control) == NodeMemory::kControlBytes && std::atomic<std::uint64_t>::is_always_lock_free);
   if (memory.members() != group.size() || memory.index() != group.index)
     throw InvalidArgument("a group of " + std::to_string(group.size()) + " meets in memory made for " + std::to_string(memory.members()));
@@ -65,6 +80,10 @@ void Team::wait_for(int member, Counter counter, std::uint64_t phase) {
   const std::atomic<std::uint64_t>& reached = control(member).*counter;
   const auto is_there = [&] { return reached.load(std::memory_order_acquire) >= phase; };
   if (is_there()) return;
+  for (int spin = 0; spin < spins_; ++spin) {
+    relax_core();
+    if (is_there()) return;
+  }
   const net::WaitContext& context = waiter_.context();
   const int rank = group_.ranks[static_cast<std::size_t>(member)];
   if (context.activity != nullptr) context.activity->wait_for(name_, rank, context.clock->now());

@@ -91,6 +91,7 @@ class Team {
   std::function<void(int, std::int64_t, net::Purpose)> count_;
   Staging staging_;
   std::vector<const float*> sources_;
+  int spins_;  // before a wait proper: none where members outnumber cores
   std::uint64_t phase_ = 0;
   std::string_view name_;
 };
