@@ -13,8 +13,8 @@ namespace twinax::collective::direct {
 namespace {
 
 constexpr std::size_t kBlock = 2048;  // floats: a partial sum stays in the first cache
-/// Below, what is copied is still in a core's own cache when it is used.
-constexpr std::size_t kStreamedBytes = std::size_t{1} << 20;
+/// Below, what is copied is still in a cache when it is used: streaming 2 MiB took 2.8 times the time of memcpy, streaming 32 MiB 0.7.
+constexpr std::size_t kStreamedBytes = std::size_t{4} << 20;
 
 float through(float value, Dtype wire) {
   return wire == Dtype::Bf16 ? from_bf16(to_bf16(value)) : value;

@@ -8,8 +8,6 @@
 
 #include "twinax/base/error.hpp"
 
-#include "net/cores.hpp"
-
 namespace twinax::collective::direct {
 namespace {
 
@@ -56,12 +54,7 @@ struct Team::Control {
 };
 
 Team::Team(NodeMemory& memory, const Group& group, const net::WaitContext& wait, std::function<void(int, std::int64_t, net::Purpose)> count)
-    : memory_(memory),
-      group_(group),
-      waiter_(wait),
-      count_(std::move(count)),
-      staging_(memory),
-      spins_(net::bound_cores() >= group.size() ? kSpins : 0) {
+    : memory_(memory), group_(group), waiter_(wait), count_(std::move(count)), staging_(memory), spins_(wait.has_core_each ? kSpins : 0) {
   static_assert(sizeof(Control) == NodeMemory::kControlBytes && std::atomic<std::uint64_t>::is_always_lock_free);
   if (memory.members() != group.size() || memory.index() != group.index)
     throw InvalidArgument("a group of " + std::to_string(group.size()) + " meets in memory made for " + std::to_string(memory.members()));

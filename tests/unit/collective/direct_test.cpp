@@ -215,7 +215,7 @@ TEST(NodeMemory, KnowsItsOwnBuffersFromOthers) {
 }
 
 TEST(DirectMemory, CopiesAnySizeToAnyPlace) {
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, (std::size_t{1} << 20) + 77}) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, (std::size_t{4} << 20) + 77}) {
     for (const std::size_t shift : {0U, 1U, 31U}) {
       std::vector<std::byte> from(bytes);
       for (std::size_t i = 0; i < bytes; ++i) from[i] = static_cast<std::byte>(i * 7 + i / 256);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -124,7 +125,9 @@ TEST(Traffic, WaitsForTheOneStreamOfAPair) {
 }
 
 TEST(Traffic, OfHierarchicalAlgorithmsIsItsClosedForm) {
-  for (const auto& [ranks, ranks_per_node] : std::vector<std::pair<int, int>>{{4, 2}, {6, 2}, {6, 3}}) {
+  for (const std::pair<int, int>& sizes : {std::pair{4, 2}, std::pair{6, 2}, std::pair{6, 3}}) {
+    const int ranks = sizes.first;
+    const int ranks_per_node = sizes.second;
     const std::size_t elements = kPiece * static_cast<std::size_t>(ranks);
     for (const auto operation : {Operation::AllGather, Operation::ReduceScatter, Operation::AllReduce}) {
       test::SentBytes sent(ranks);
