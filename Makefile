@@ -34,6 +34,9 @@ bench: ## the shaper's exactness, steps against their lower bounds, one rank aga
 	cmake --build --preset release
 	cloud/demo_text.sh
 	$(MPIRUN) -n 2 build/tests/shaper_bench
+	$(MPIRUN) -n 2 build/tests/node_bench
+	$(MPIRUN) -n 4 build/tests/node_bench
+	python3 tests/peers/scaling.py build/twinax
 	$(MPIRUN) -n 2 build/twinax sweep experiments/demo.toml --out results/bench
 	build/twinax report results/bench/*.h5 -o results/bench
 	python3 tests/peers/compare.py build/tests/gpt_bench

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <sstream>
 
 namespace twinax::app {
 
@@ -42,6 +43,19 @@ std::string agree_choices(collective::Collectives& control, tensor::Matmul& matm
   for (const auto& [product, choice] : agreed) choices.push_back(choice);
   matmul.set_choices(choices);
   return tensor::to_text(choices);
+}
+
+std::string product_choices(const std::string& choices) {
+  std::istringstream in(choices);
+  std::string kept;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("collective ")) kept += line + "\n";
+  }
+  return kept;
+}
+
+std::vector<collective::Choice> agree_collectives(collective::Collectives& control, const std::vector<collective::Choice>& mine) {
+  return collective::parse_choices(gather_texts(control, collective::to_text(mine)).front());
 }
 
 }  // namespace twinax::app

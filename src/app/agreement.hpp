@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "twinax/base/error.hpp"
+#include "twinax/collective/choice.hpp"
 #include "twinax/collective/collectives.hpp"
 #include "twinax/net/bootstrap.hpp"
 #include "twinax/tensor/matmul.hpp"
@@ -27,5 +28,12 @@ void agree(net::World& world, const std::function<void()>& work);
 /// Makes all members compute each matrix product with the same backend: the choice of the lowest member that has made one. `given`, if not
 /// empty, comes first (a record's choices). Returns what was agreed, as text. Collective.
 std::string agree_choices(collective::Collectives& control, tensor::Matmul& matmul, const std::string& given);
+
+/// A record's choices without those of collective algorithms.
+[[nodiscard]] std::string product_choices(const std::string& choices);
+
+/// The first member's choices of collective algorithms, on all members. Collective.
+[[nodiscard]] std::vector<collective::Choice> agree_collectives(collective::Collectives& control,
+                                                                const std::vector<collective::Choice>& mine);
 
 }  // namespace twinax::app

@@ -110,7 +110,7 @@ class Sweep {
     request.command = command_;
     request.ranks = ranks_of(points_[point], world_.size());
     request.emulation = emulation_;
-    request.choices = choices_;
+    request.choices = product_choices(choices_);  // points differ in ranks and networks
     request.point = to_toml(file_, points_[point]);
     request.repeat = repeat;
     request.warmup_steps = file_.warmup_steps;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "twinax/base/log.hpp"
+#include "twinax/base/units_text.hpp"
 #include "twinax/collective/own_collectives.hpp"
 #include "twinax/fsdp/bound.hpp"
 #include "twinax/step/live_executor.hpp"
@@ -60,9 +61,10 @@ FlopsPerSecond median_rate(collective::Collectives& control, const fsdp::Compute
 struct Prepared {
   Prepared(net::World& world, const RunRequest& request, Workload& its_workload, const collective::Group& group)
       : workload(its_workload), control(collective::make_own(world.transport(), group, {.lane = kControlLane})) {
-    workload.matmul().set_choices(tensor::parse_choices(request.choices));
+    const std::string given = product_choices(request.choices);
+    workload.matmul().set_choices(tensor::parse_choices(given));
     (void)workload.measure(1, world.clock());  // each product's backend is chosen at its first use
-    choices = agree_choices(*control, workload.matmul(), request.choices);
+    choices = agree_choices(*control, workload.matmul(), given);
     control->barrier();
     times = workload.measure(kMeasurements, world.clock());
     rate = median_rate(*control, times);
@@ -94,11 +96,13 @@ class TrainingRun {
         prepared_(prepared),
         network_(network),
         links_(links),
+        arena_(links.heap()),
         executor_(world.clock(), arena_, {&world.activities()[0], &world.activities()[1], &world.activities()[2]},
                   [&world](const std::exception_ptr& error) { world.fail(error); }),
         trainer_(prepared_.workload.model(), links_.steps(), executor_, trainer_options(config_, prepared_.workload)) {
     const net::Profile* profile = network_.profile ? &*network_.profile : nullptr;
-    const fsdp::BoundCost cost(trainer_.built(), trainer_.plan(), prepared_.times, profile, network_.ranks_per_node);
+    const fsdp::BoundCost cost(trainer_.built(), trainer_.plan(), prepared_.times, profile, network_.ranks_per_node,
+                               config_.text("collective.algorithm") == "hierarchical");
     lower_bound_ = run_virtual(trainer_.built().graph, cost, {.unlimited_credits = true}).duration();
     roofline_ = cost.roofline();
     summary_.emulation = network_.emulation;
@@ -111,7 +115,8 @@ class TrainingRun {
 
   /// Opens what the run leaves behind; on the first member alone.
   void open_output() {
-    if (is_root()) output_.emplace(world_, request_, summary_, prepared_.choices, group().size(), network_.ranks_per_node);
+    if (is_root())
+      output_.emplace(world_, request_, summary_, prepared_.choices + links_.choices(), group().size(), network_.ranks_per_node);
   }
 
   RunSummary run() {
@@ -197,6 +202,10 @@ class TrainingRun {
   void finish() {
     const std::vector<std::int64_t> sent = links_.all_sent();
     if (!is_root()) return;
+    if (links_.heap() != nullptr && arena_.from_system() > Bytes{0}) {
+      log_warn(fmt::format("{} of gathered units and gradients did not fit the memory that ranks have in common: collectives copied them",
+                           for_people(arena_.from_system())));
+    }
     if (!request_.trace.empty()) write_trace(request_.trace, trainer_.built().graph, last_timelines_);
     std::vector<double> kept(seconds_.begin() + std::min<std::ptrdiff_t>(request_.warmup_steps, std::ssize(seconds_) - 1), seconds_.end());
     const auto middle = kept.begin() + static_cast<std::ptrdiff_t>(kept.size() / 2);
@@ -255,6 +264,28 @@ Network decide_network(const net::World& world, const RunRequest& request, Prepa
   return network;
 }
 
+/// A record's choices, or a tune file's for these ranks; none if neither is given. Read on one rank, not collective.
+std::vector<collective::Choice> chosen_collectives(const RunRequest& request, const Network& network, int ranks) {
+  if (std::vector<collective::Choice> recorded = collective::parse_choices(request.choices); !recorded.empty()) return recorded;
+  const std::string& path = request.config.text("collective.tune");
+  if (path.empty()) return {};
+  const collective::TuneKey key{
+      .transport = request.config.text("net.transport"), .ranks = ranks, .ranks_per_node = network.ranks_per_node};
+  std::vector<collective::Choice> choices = collective::choices_for(collective::load_tune_file(path), key);
+  if (choices.empty()) {
+    log_warn(fmt::format("{}: nothing was measured for {} ranks over {}, {} a node; collective.algorithm is used", path, ranks,
+                         key.transport, key.ranks_per_node));
+  }
+  return choices;
+}
+
+/// What gathers and reductions may have in flight, all units at once: twice the parameters and twice the gradients.
+Bytes buffers_of(const Workload& workload) {
+  constexpr std::int64_t kCopies = 4;
+  constexpr Bytes kPadding{64 << 20};
+  return size_of(Dtype::Fp32) * (kCopies * workload.parameters()) + kPadding;
+}
+
 }  // namespace
 
 RunSummary run_training(net::World& world, const RunRequest& request, RunObserver* observer) {
@@ -268,10 +299,15 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
   std::optional<Prepared> prepared;
   if (takes_part) prepared.emplace(world, request, *workload, group);
   Network network;
+  std::vector<collective::Choice> tuned;
   agree(world, [&] {
-    if (takes_part) network = decide_network(world, request, *prepared);
+    if (!takes_part) return;
+    network = decide_network(world, request, *prepared);
+    if (group.index == 0) tuned = chosen_collectives(request, network, group.size());
   });
-  Links links(world, request.config, group, network.profile);
+  LinkRequest wanted;
+  if (takes_part) wanted = {.choices = agree_collectives(*prepared->control, tuned), .buffers = buffers_of(*workload)};
+  Links links(world, request.config, group, network.profile, wanted);
   std::optional<TrainingRun> run;
   agree(world, [&] {
     if (takes_part) run.emplace(world, request, *prepared, network, links, observer);

@@ -33,7 +33,7 @@ struct RunRequest {
   std::string command;                 ///< as typed
   int ranks = 0;                       ///< the world's first ranks take part; 0 = all
   std::optional<Emulation> emulation;  ///< fixed by a sweep; measured if there is none
-  std::string choices;                 ///< of matrix product backends, as a record holds them; empty = made by timing
+  std::string choices;                 ///< as a record holds them: of matrix product backends (none = by timing) and collectives
   std::string dump, trace;             ///< files, empty = none
   // What a sweep writes into the record.
   std::string point;  ///< TOML text of axis values

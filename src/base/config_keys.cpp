@@ -73,7 +73,10 @@ std::vector<KeyDeclaration> declare() {
            "times slower than real that the network is emulated; 0 = measured with emulate.accelerator, else 1"),
 
       text("collective.implementation", "own", "own: the algorithms of this project over the transport; native: MPI's", {"own", "native"}),
-      text("collective.algorithm", "ring", "of the own implementation", {"ring", "pairwise"}),
+      text("collective.algorithm", "auto",
+           "of the own implementation; auto = direct inside a node, hierarchical over nodes, rings under a profile",
+           {"auto", "ring", "pairwise", "exchange", "recursive", "direct", "hierarchical"}),
+      text("collective.tune", "", "file of algorithms by size, as measured on this machine; they come before collective.algorithm"),
 
       text("emulate.accelerator", "none", "accelerator that a rank stands for, a name of its catalog; sets the dilation"),
       integer("emulate.accelerators", "1", 1, 1e6, "accelerators that a rank stands for, which share its network"),

@@ -5,16 +5,22 @@
 namespace twinax::collective {
 namespace {
 
-Traffic one_pass(bool is_ring, Bytes whole, int ranks, int ranks_per_node) {
+Traffic one_pass(std::string_view algorithm, Bytes whole, int ranks, int ranks_per_node) {
   const std::int64_t piece = whole.value / ranks;
   const int in_node = std::min(ranks, ranks_per_node);
   const int foreign = ranks - in_node;
   const Bytes round{piece * (ranks - 1)};
   Traffic traffic;
-  if (is_ring) {
+  if (algorithm == "ring") {
     // Every edge of the ring carries the same; a node has one that comes in, and in_node - 1 (or, alone, all) inside.
     if (foreign > 0) traffic.into_node = traffic.through_pair = round;
     if (in_node > 1) traffic.into_rank = round;
+  } else if (algorithm == "hierarchical") {
+    // A ring of the members with one place, over the nodes; and the pieces of all nodes from each other member of the node.
+    const int nodes = ranks / in_node;
+    traffic.into_node = Bytes{piece * in_node * (nodes - 1)};
+    traffic.through_pair = Bytes{piece * (nodes - 1)};
+    traffic.into_rank = Bytes{piece * nodes * (in_node - 1)};
   } else {
     traffic.into_node = Bytes{piece * in_node * foreign};
     if (foreign > 0) traffic.through_pair = Bytes{piece};
@@ -26,11 +32,18 @@ Traffic one_pass(bool is_ring, Bytes whole, int ranks, int ranks_per_node) {
 }  // namespace
 
 Traffic traffic(Operation operation, std::string_view algorithm, Bytes whole, int ranks, int ranks_per_node) {
-  const bool is_ring = algorithm == "ring";
-  if (operation == Operation::AllGather) return one_pass(true, whole, ranks, ranks_per_node);
-  Traffic sum = one_pass(is_ring, whole, ranks, ranks_per_node);
+  const int in_node = std::min(ranks, ranks_per_node);
+  if (operation == Operation::Broadcast) {
+    return {.into_node = ranks > in_node ? whole : Bytes{0},
+            .into_rank = in_node > 1 ? whole : Bytes{0},
+            .through_pair = ranks > in_node ? whole : Bytes{0}};
+  }
+  const bool is_hierarchy = in_node > 1 && ranks > in_node && ranks % in_node == 0;
+  if (algorithm == "hierarchical" && !is_hierarchy) algorithm = "ring";
+  const Traffic gather = one_pass(algorithm == "pairwise" ? "ring" : algorithm, whole, ranks, ranks_per_node);
+  if (operation == Operation::AllGather) return gather;
+  Traffic sum = one_pass(algorithm, whole, ranks, ranks_per_node);
   if (operation == Operation::AllReduce) {
-    const Traffic gather = one_pass(true, whole, ranks, ranks_per_node);
     sum.into_node += gather.into_node;
     sum.into_rank += gather.into_rank;
     sum.through_pair += gather.through_pair;

@@ -7,8 +7,8 @@
 namespace twinax::fsdp {
 
 BoundCost::BoundCost(const BuiltStep& built, const StepPlan& plan, const ComputeTimes& times, const net::Profile* profile,
-                     int ranks_per_node)
-    : built_(built), plan_(plan), times_(times), profile_(profile), ranks_per_node_(ranks_per_node) {}
+                     int ranks_per_node, bool is_hierarchical)
+    : built_(built), plan_(plan), times_(times), profile_(profile), ranks_per_node_(ranks_per_node), is_hierarchical_(is_hierarchical) {}
 
 Seconds BoundCost::seconds(const step::StepGraph& graph, step::OpId id) const {
   const step::Op& op = graph[id];
@@ -34,7 +34,9 @@ collective::Traffic BoundCost::traffic_of(const step::Op& op) const {
   const auto operation = op.kind == step::OpKind::Gather ? collective::Operation::AllGather
                          : plan_.is_resident()           ? collective::Operation::AllReduce
                                                          : collective::Operation::ReduceScatter;
-  return collective::traffic(operation, plan_.wire == Dtype::Bf16 ? "pairwise" : "ring", whole, plan_.ranks, ranks_per_node_);
+  const bool is_gather = op.kind == step::OpKind::Gather;
+  const char* const algorithm = plan_.wire == Dtype::Bf16 && !is_gather ? "pairwise" : is_hierarchical_ ? "hierarchical" : "ring";
+  return collective::traffic(operation, algorithm, whole, plan_.ranks, ranks_per_node_);
 }
 
 Seconds BoundCost::communication(const step::Op& op) const {

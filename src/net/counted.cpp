@@ -6,8 +6,12 @@ CountedTransport::CountedTransport(Transport& inner) : inner_(inner), sent_(stat
 
 Request CountedTransport::send(std::span<const std::byte> data, int to_rank, Tag tag, Purpose purpose) {
   Request request = inner_.send(data, to_rank, tag, purpose);
-  sent_[static_cast<std::size_t>(to_rank) * kPurposes.size() + static_cast<std::size_t>(purpose)] += static_cast<std::int64_t>(data.size());
+  add(to_rank, Bytes{static_cast<std::int64_t>(data.size())}, purpose);
   return request;
+}
+
+void CountedTransport::add(int to_rank, Bytes bytes, Purpose purpose) {
+  sent_[static_cast<std::size_t>(to_rank) * kPurposes.size() + static_cast<std::size_t>(purpose)] += bytes.value;
 }
 
 Bytes CountedTransport::sent_to(int rank) const {

@@ -1,6 +1,7 @@
 #include "twinax/net/loopback.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -9,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <sys/mman.h>
 
 #include "twinax/base/error.hpp"
 #include "twinax/base/narrow.hpp"
@@ -49,6 +52,14 @@ Post* take_match(std::vector<Post*>& posts, const Post& mine) {
   Post* const post = *found;
   posts.erase(found);
   return post;
+}
+
+/// Zeroed pages, of which those that nobody touches take no memory.
+std::shared_ptr<std::byte[]> zeroed_pages(std::size_t bytes) {
+  const std::size_t mapped = std::max<std::size_t>(bytes, 1);
+  void* const memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw SystemError(errno, fmt::format("mapping {} bytes that ranks share: {}", bytes, std::strerror(errno)));
+  return {static_cast<std::byte*>(memory), [mapped](std::byte* begin) { munmap(begin, mapped); }};
 }
 
 struct Segment {
@@ -228,7 +239,7 @@ std::shared_ptr<std::byte[]> LoopbackFabric::share(int rank, Bytes size) {
   Segment& segment = state_->segments[call];
   const auto bytes = narrow<std::size_t>(size.value);
   if (segment.taken == 0) {
-    segment.memory = std::make_shared<std::byte[]>(bytes);
+    segment.memory = zeroed_pages(bytes);
     segment.bytes = bytes;
   } else if (segment.bytes != bytes) {
     throw InvalidArgument(fmt::format("rank {} shares a segment of {} bytes, another rank one of {} bytes", rank, bytes, segment.bytes));

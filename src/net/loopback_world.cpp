@@ -110,7 +110,8 @@ class LoopbackWorld final : public World {
         context_{.clock = &job.clock,
                  .ending = &job.fabric.ending(),
                  .activity = &job.activities[static_cast<std::size_t>(rank)][1],
-                 .has_spare_cores = has_spare_cores(job.fabric.size())},
+                 .has_spare_cores = has_spare_cores(job.fabric.size()),
+                 .has_core_each = bound_cores() >= job.fabric.size()},
         transport_(job.fabric.attach(rank, context_)) {}
 
   [[nodiscard]] Transport& transport() const override { return *transport_; }

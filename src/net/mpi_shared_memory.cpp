@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <string>
 
 #include <fcntl.h>
@@ -34,6 +35,14 @@ std::shared_ptr<std::byte[]> map(int descriptor, std::size_t bytes) {
   return {static_cast<std::byte*>(memory), [bytes](std::byte* begin) { munmap(begin, bytes); }};
 }
 
+/// The memory that another process has open.
+Descriptor open_of(const std::array<long, 2>& place) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", place[0], place[1]);
+  Descriptor memory(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!memory.is_open()) fail(fmt::format("opening another rank's shared memory, {}", path));
+  return memory;
+}
+
 }  // namespace
 
 std::shared_ptr<std::byte[]> map_in_common(const MpiComm& host, Bytes size) {
@@ -46,13 +55,19 @@ std::shared_ptr<std::byte[]> map_in_common(const MpiComm& host, Bytes size) {
   }
   check_mpi(MPI_Bcast(place.data(), 2, MPI_LONG, 0, host.get()), "telling where shared memory is");
   if (place[0] < 0) throw SystemError(ENOMEM, fmt::format("the first rank of this host can't make {} bytes of shared memory", bytes));
-  if (host.rank() != 0) {
-    const std::string path = fmt::format("/proc/{}/fd/{}", place[0], place[1]);
-    memory = Descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!memory.is_open()) fail(fmt::format("opening another rank's shared memory, {}", path));
+  // A rank that can't map it must not leave the others waiting: all fail if one does.
+  std::shared_ptr<std::byte[]> mapped;
+  std::exception_ptr failure;
+  try {
+    if (host.rank() != 0) memory = open_of(place);
+    mapped = map(memory.get(), bytes);
+  } catch (const SystemError&) {
+    failure = std::current_exception();
   }
-  std::shared_ptr<std::byte[]> mapped = map(memory.get(), bytes);
-  check_mpi(MPI_Barrier(host.get()), "waiting until all ranks have mapped shared memory");
+  int failures = failure == nullptr ? 0 : 1;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, host.get()), "waiting until all ranks have mapped shared memory");
+  if (failure != nullptr) std::rethrow_exception(failure);
+  if (failures > 0) throw SystemError(ENOMEM, fmt::format("{} ranks of this host can't map {} bytes of shared memory", failures, bytes));
   return mapped;
 }
 

@@ -52,7 +52,11 @@ class MpiWorld final : public World {
         ranks_on_host_(gather_ranks(world_, host_)),
         board_(map_in_common(host_, PeerBoard::size(host_.size())), ranks_on_host_, narrow<std::size_t>(host_.rank()),
                hosts_[narrow<std::size_t>(world_.rank())]),
-        context_{.clock = &clock_, .ending = &ending_, .activity = &activities_[1], .has_spare_cores = has_spare_cores(host_.size())},
+        context_{.clock = &clock_,
+                 .ending = &ending_,
+                 .activity = &activities_[1],
+                 .has_spare_cores = has_spare_cores(host_.size()),
+                 .has_core_each = bound_cores() >= host_.size()},
         transport_(make_mpi_transport(world_, context_)) {
     watchdog_.emplace(WatchdogOptions{.clock = &clock_,
                                       .longest_wait = longest_wait,

@@ -23,8 +23,8 @@ using namespace twinax;
 using collective::Collectives;
 using collective::Operation;
 
-constexpr std::array kOperations{"all_gather", "reduce_scatter", "all_reduce"};  // in the order of Operation
-constexpr std::array kWires{"fp32", "bf16"};                                     // in the order of Dtype
+using collective::kOperations;
+constexpr std::array kWires{"fp32", "bf16"};  // in the order of Dtype
 constexpr std::array<std::int64_t, 4> kSizes{1 << 12, 1 << 16, 1 << 20, 1 << 24};
 
 /// What all ranks do next; sent by the first.
@@ -100,6 +100,9 @@ class Bench {
         break;
       case Operation::AllReduce:
         collectives.all_reduce(whole, order.wire, net::Purpose::Gradients);
+        break;
+      case Operation::Broadcast:
+        collectives.broadcast(std::as_writable_bytes(whole), 0, net::Purpose::Parameters);
         break;
     }
   }

@@ -39,6 +39,17 @@ class BadInput(CommandTest):
         for transport in ("loopback", "mpi"):
             self.assert_refused(self.train(2, transport, extra=["--net", "infiniband-ndr"]), "infiniband-ndr", "net.dilation")
 
+    def test_refuses_collective_algorithms_and_tune_files_that_can_not_be(self):
+        self.refused_by_all(["collective.algorithm", "spiral", "direct"], extra=["--set", "collective.algorithm=spiral"])
+        for transport in ("loopback", "mpi"):
+            for keys in ({"collective__algorithm": "direct"}, {"collective__tune": "any.toml"}):
+                result = self.train(2, transport, extra=["--net", "ethernet-10g", "--set", "net.dilation=5"], **keys)
+                self.assert_refused(result, "collective.", "under net.profile")
+            self.assert_refused(self.train(2, transport, collective__tune="no-such-tune.toml"), "no-such-tune.toml")
+            tune = self.folder / "tune.toml"
+            tune.write_text(f"[{transport}.ranks-2.per-node-2]\nall_gather = [\"spiral\"]\n")
+            self.assert_refused(self.train(2, transport, collective__tune=tune), "tune.toml:2", "spiral", "ring, exchange")
+
     def test_refuses_texts_that_are_missing_empty_short_or_no_files(self):
         empty = self.folder / "empty.txt"
         empty.write_text("")

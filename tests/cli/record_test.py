@@ -100,6 +100,31 @@ class Commands(CommandTest):
             self.assertEqual(result.code, 0, result.err)
         self.assertEqual(len(list(out.iterdir())), 1)
 
+    def choices(self, ranks, transport, **keys):
+        record = self.folder / "choices.h5"
+        result = self.train(ranks, transport, record__path=record, train__steps=2, **keys)
+        self.assertEqual(result.code, 0, result.err)
+        with h5py.File(record) as file:
+            text = file.attrs["choices"]
+            lines = (text.decode() if isinstance(text, bytes) else text).splitlines()
+            in_node = file["steps/bytes_in_node"][:]
+        return {line for line in lines if line.startswith("collective ")}, in_node
+
+    def test_holds_the_collective_algorithms_that_ran(self):
+        tune = self.folder / "tune.toml"
+        for transport in ("loopback", "mpi"):
+            tune.write_text(f"[{transport}.ranks-2.per-node-2]\nall_gather = [\"16KiB exchange\", \"ring\"]\n")
+            tuned, by_messages = self.choices(2, transport, collective__tune=tune)
+            self.assertLessEqual({"collective all_gather 16KiB: exchange", "collective all_gather any: ring",
+                                  "collective reduce_scatter any: direct"}, tuned)
+            ruled, _ = self.choices(2, transport, collective__algorithm="ring")
+            self.assertIn("collective all_gather any: ring", ruled)
+            by_default, in_place = self.choices(2, transport)
+            self.assertIn("collective all_gather any: direct", by_default)
+            # What a peer reads in place is counted like what it is sent.
+            self.assertTrue((in_place == by_messages).all())
+            self.assertGreater(in_place[0], 0)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -27,6 +27,8 @@ class Sharding(CommandTest):
         runs += [(3, "loopback", "full", {"collective__algorithm": "pairwise"}), (2, "mpi", "full", shaped), (3, "loopback", "replicate", shaped)]
         runs += [(4, "loopback", "full", {"net__profile": "ethernet-400g", "net__dilation": 200, "net__ranks_per_node": 2}), (3, "loopback", "full", {"train__batch": 1})]
         runs += [(2, "loopback", "full", {"fsdp__limiter": "none", "fsdp__prefetch": 3})]
+        runs += [(4, "mpi", "full", {"collective__algorithm": "hierarchical", "net__ranks_per_node": 2})]
+        runs += [(4, "loopback", "replicate", {"collective__algorithm": "recursive"})]
         for ranks, transport, strategy, keys in runs:
             with self.subTest(ranks=ranks, transport=transport, strategy=strategy, keys=keys):
                 losses, got_norms = self.losses("run", ranks=ranks, transport=transport, train__global_batch=batch, fsdp__strategy=strategy,

@@ -3,6 +3,7 @@
 
 #include "contract/collective_contract.hpp"
 #include "support/mpi_world.hpp"
+#include "support/node_members.hpp"
 #include "support/run_members.hpp"
 
 namespace twinax::collective {
@@ -32,13 +33,44 @@ ContractRow row(const std::string& name, const std::function<std::unique_ptr<Col
           }};
 }
 
-const ContractRow kOwn = row(
-    "own", [](const Group& group) { return make_own(test::world().transport(), group, {.algorithm = "ring", .segment = Bytes{1024}}); });
+ContractRow own(const std::string& name, const std::string& algorithm, int ranks_per_node) {
+  return row(name, [algorithm, ranks_per_node](const Group& group) {
+    return make_own(test::world().transport(), group, {.algorithm = algorithm, .segment = Bytes{1024}, .ranks_per_node = ranks_per_node});
+  });
+}
+
+/// Direct collectives of processes; sharing is collective on all ranks, also on those outside the group.
+ContractRow direct(const std::string& name, test::Buffers buffers) {
+  return {.name = name, .on_every_group = [buffers](const std::function<void(Collectives&)>& body) {
+            constexpr Bytes kHeap{1 << 20};
+            for (const test::Members& members : groups_of_this_world()) {
+              const auto memory = test::world().share(NodeMemory::size(members.size(), kHeap));
+              const Group group = members.seen_from(test::world().rank());
+              if (group.index >= 0) {
+                test::with_direct(test::world().transport(), test::world().wait_context(), group, memory, kHeap, buffers,
+                                  {.segment = Bytes{1024}}, body);
+              }
+              test::world().sleep_barrier();
+            }
+          }};
+}
+
 const ContractRow kNative = row("native", [](const Group& group) -> std::unique_ptr<Collectives> {
   return make_native_mpi(*test::world().mpi_comm(), group, test::world().wait_context());
 });
 
-INSTANTIATE_TEST_SUITE_P(Mpi, CollectiveContract, ::testing::Values(kOwn, kNative), [](const auto& which) { return which.param.name; });
+std::vector<ContractRow> rows() {
+  return {own("ring", "ring", 1),
+          own("recursive", "recursive", 1),
+          own("hierarchical", "hierarchical", 2),
+          direct("direct_staged", test::Buffers::Private),
+          direct("direct_in_place", test::Buffers::Heap),
+          direct("direct_mixed", test::Buffers::Mixed),
+          direct("direct_without_room", test::Buffers::NoRoom),
+          kNative};
+}
+
+INSTANTIATE_TEST_SUITE_P(Mpi, CollectiveContract, ::testing::ValuesIn(rows()), [](const auto& which) { return which.param.name; });
 
 }  // namespace
 }  // namespace twinax::collective

@@ -4,12 +4,10 @@
 #include <string_view>
 
 #include "twinax/base/units.hpp"
+#include "twinax/collective/choice.hpp"
 #include "twinax/net/profile.hpp"
 
 namespace twinax::collective {
-
-/// What is moved.
-enum class Operation : std::uint8_t { AllGather, ReduceScatter, AllReduce };
 
 /// The bytes of one operation. Nodes hold `ranks_per_node` consecutive members.
 struct Traffic {
@@ -18,7 +16,9 @@ struct Traffic {
   Bytes through_pair{0};  ///< from one rank to one of another node, at most
 };
 
-/// The closed form for `whole` bytes (as on the wire, padding included) by "ring" or "pairwise" (reductions only: gathers are rings).
+/// The closed form for `whole` bytes (as on the wire, padding included) by "ring", "pairwise" (reductions only: gathers are rings) or
+/// "hierarchical" (a ring, where nodes are not of equal size, several, and of several ranks).
+/// Of a broadcast: the least that any algorithm can do.
 ///
 /// Source: a flat ring brings (W-1)/W of the whole into each node; the pairwise exchange what every foreign rank sends to every rank of the
 /// node.

@@ -12,8 +12,10 @@ namespace twinax::fsdp {
 /// Each op at its bound: computing as measured without communication, communication at bytes / rate + latency.
 class BoundCost final : public step::Cost {
  public:
-  /// `profile` null: an unshaped network, whose bound is 0. The references outlive the cost.
-  BoundCost(const BuiltStep& built, const StepPlan& plan, const ComputeTimes& times, const net::Profile* profile, int ranks_per_node);
+  /// `profile` null: an unshaped network, whose bound is 0. Collectives are rings (sums with bf16 on the wire pairwise), or hierarchical.
+  /// The references outlive the cost.
+  BoundCost(const BuiltStep& built, const StepPlan& plan, const ComputeTimes& times, const net::Profile* profile, int ranks_per_node,
+            bool is_hierarchical = false);
   [[nodiscard]] Seconds seconds(const step::StepGraph& graph, step::OpId op) const override;
   /// max(computing, bytes / rate) of a step.
   [[nodiscard]] Seconds roofline() const;
@@ -26,6 +28,7 @@ class BoundCost final : public step::Cost {
   const ComputeTimes& times_;
   const net::Profile* profile_;
   int ranks_per_node_;
+  bool is_hierarchical_;
 };
 
 }  // namespace twinax::fsdp

@@ -51,7 +51,8 @@ class World {
   [[nodiscard]] virtual const MpiComm* mpi_comm() const = 0;
   /// The MPI library and its version, "Open MPI v4.1.4"; empty where ranks are threads.
   [[nodiscard]] virtual std::string mpi_version() const = 0;
-  /// Zeroed memory that the ranks of this host map in common; it leaves no trace. Collective: the same size on all ranks.
+  /// Zeroed memory that the ranks of this host map in common; it leaves no trace, and pages that nobody
+  /// touches take no memory. Collective: the same size on all ranks. Throws SystemError on all ranks of a host if one can't have it.
   [[nodiscard]] virtual std::shared_ptr<std::byte[]> share(Bytes size) = 0;
   /// Ends the job on all ranks because of an error, which is printed once. May return: then all waits throw PeerLost. Threads: any.
   virtual void fail(const std::exception_ptr& error) noexcept = 0;

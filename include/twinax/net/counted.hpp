@@ -20,6 +20,8 @@ class CountedTransport final : public Transport {
   void progress() override { inner_.progress(); }
   void wait(Request& request) override { inner_.wait(request); }
 
+  /// Counts bytes that reached a rank by other ways, like those that it read in this rank's memory.
+  void add(int to_rank, Bytes bytes, Purpose purpose);
   /// Bytes sent so far to one rank, for all purposes.
   [[nodiscard]] Bytes sent_to(int rank) const;
   /// Bytes sent so far: [to rank][purpose].

@@ -15,6 +15,7 @@ struct WaitContext {
   const std::atomic<std::uint32_t>* ending = nullptr;  ///< not 0: the job is ending, waits throw; may be null
   ActivitySlot* activity = nullptr;                    ///< where waits are shown for hang reports; may be null
   bool has_spare_cores = false;                        ///< more cores than busy threads: a wait may spin for a while
+  bool has_core_each = false;                          ///< as many cores as ranks of the host: a wait may spin for microseconds
 };
 
 /// How the waits of one rank (or lane) go: it holds what one wait teaches the next. Threads: one at a time.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -15,7 +16,9 @@ namespace twinax::step {
 /// any.
 class Arena {
  public:
-  Arena();
+  /// New memory comes from `memory` as long as that has some (it throws std::bad_alloc where not), then from the system; null: from the
+  /// system. `memory` outlives the arena.
+  explicit Arena(std::pmr::memory_resource* memory = nullptr);
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
@@ -29,6 +32,8 @@ class Arena {
   [[nodiscard]] Bytes peak() const;
   [[nodiscard]] Bytes reserved() const;
   void reset_peak();
+  /// Bytes of `reserved` that did not come from the memory given.
+  [[nodiscard]] Bytes from_system() const;
 
  private:
   struct State;

@@ -14,18 +14,22 @@ std::span<float> as_floats(std::span<std::byte> bytes) {
 }  // namespace
 
 void reduce_scatter_ring(Channel& channel, std::span<float> whole, std::span<float> shard, std::span<float> scratch, net::Purpose purpose) {
-  const int size = channel.size();
   channel.begin("reduce_scatter/ring", purpose);
+  reduce_round(channel, Circle::of(channel), whole, shard, scratch);
+}
+
+void reduce_round(Channel& channel, const Circle& circle, std::span<float> whole, std::span<float> shard, std::span<float> scratch) {
+  const int size = circle.size();
   const std::size_t n = shard.size();
   if (size == 1) {
     std::ranges::copy(whole, shard.begin());
     return;
   }
-  const int left = channel.neighbour(-1);
-  const int right = channel.neighbour(1);
+  const int left = circle.member(circle.further(-1));
+  const int right = circle.member(circle.further(1));
   const std::size_t segments = channel.segments(n * sizeof(float));
   // In step s a rank adds its own part to the sum of the piece s + 2 places before its own, and sends that sum on in step s + 1.
-  const auto piece = [&](int back) { return whole.subspan(static_cast<std::size_t>(channel.neighbour(-back)) * n, n); };
+  const auto piece = [&](int back) { return whole.subspan(static_cast<std::size_t>(circle.further(-back)) * n, n); };
   const std::array<std::span<float>, 2> arrived{scratch.first(n), scratch.subspan(n, n)};
   const auto post = [&](int step) {
     std::vector<net::Request> requests;

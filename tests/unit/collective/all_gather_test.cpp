@@ -66,7 +66,7 @@ TEST(AllGatherDirect, LeavesAllMembersWithAllPiecesInTheGroupsOrder) {
     for (int round = 0; round < 3; ++round) {
       const std::vector<std::byte> mine = piece_of(channel.index(), bytes, round);
       std::vector<std::byte> all(static_cast<std::size_t>(channel.size()) * bytes, std::byte{0xee});
-      all_gather_direct(channel, mine, all, net::Purpose::Metrics);
+      all_gather_exchange(channel, mine, all, net::Purpose::Metrics);
       EXPECT_EQ(all, whole_of(channel.size(), bytes, round)) << bytes << " bytes, " << channel.size() << " members";
       EXPECT_EQ(mine, piece_of(channel.index(), bytes, round));
     }
@@ -77,7 +77,7 @@ TEST(AllGatherDirect, WorksInPlace) {
   on_every_group_and_size([](Channel& channel, std::size_t bytes) {
     std::vector<std::byte> all = with_own_piece(channel, bytes, 5);
     const auto mine = std::span<const std::byte>(all).subspan(static_cast<std::size_t>(channel.index()) * bytes, bytes);
-    all_gather_direct(channel, mine, all, net::Purpose::Metrics);
+    all_gather_exchange(channel, mine, all, net::Purpose::Metrics);
     EXPECT_EQ(all, whole_of(channel.size(), bytes, 5)) << bytes << " bytes, " << channel.size() << " members";
   });
 }

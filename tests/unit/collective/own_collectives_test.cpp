@@ -82,7 +82,7 @@ TEST(OwnCollectives, EndWithPeerLostWhenAMemberFails) {
 TEST(OwnCollectives, RefuseAnAlgorithmThatIsNotKnown) {
   run_members(all_of(1), [](net::Transport& transport, const Group& group) {
     EXPECT_THAT([&] { (void)make_own(transport, group, {.algorithm = "tree"}); },
-                ThrowsMessage<InvalidArgument>(HasSubstr("\"tree\" is not known: ring or pairwise")));
+                ThrowsMessage<InvalidArgument>(HasSubstr("\"tree\" is not known: auto, ring, pairwise")));
   });
 }
 

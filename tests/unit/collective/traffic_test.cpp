@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -121,6 +122,39 @@ TEST(Traffic, WaitsForTheOneStreamOfAPair) {
       .rate = gbit_per_s(80), .stream_rate = gbit_per_s(8), .latency = Seconds{0.25}, .in_node_rate = gbit_per_s(80)};
   EXPECT_DOUBLE_EQ(bound({.into_node = Bytes{1'000'000'000}, .through_pair = Bytes{500'000'000}}, profile).value, 0.75);
   EXPECT_DOUBLE_EQ(bound({.into_node = Bytes{10'000'000'000}, .through_pair = Bytes{500'000'000}}, profile).value, 1.25);
+}
+
+TEST(Traffic, OfHierarchicalAlgorithmsIsItsClosedForm) {
+  for (const std::pair<int, int>& sizes : {std::pair{4, 2}, std::pair{6, 2}, std::pair{6, 3}}) {
+    const int ranks = sizes.first;
+    const int ranks_per_node = sizes.second;
+    const std::size_t elements = kPiece * static_cast<std::size_t>(ranks);
+    for (const auto operation : {Operation::AllGather, Operation::ReduceScatter, Operation::AllReduce}) {
+      test::SentBytes sent(ranks);
+      test::run_members(test::all_of(ranks), [&](net::Transport& transport, const Group& group) {
+        test::CountingTransport counting(transport, sent);
+        const auto collectives = make_own(counting, group, {.algorithm = "hierarchical", .ranks_per_node = ranks_per_node});
+        std::vector<float> shard(kPiece);
+        std::vector<float> whole(elements);
+        if (operation == Operation::AllGather) collectives->all_gather(shard, whole, Dtype::Fp32, net::Purpose::Parameters);
+        if (operation == Operation::ReduceScatter) collectives->reduce_scatter(whole, shard, Dtype::Fp32, net::Purpose::Gradients);
+        if (operation == Operation::AllReduce) collectives->all_reduce(whole, Dtype::Fp32, net::Purpose::Gradients);
+      });
+      const Traffic said = traffic(operation, "hierarchical", Bytes{static_cast<std::int64_t>(elements * 4)}, ranks, ranks_per_node);
+      EXPECT_EQ(said.into_node.value, sent.most_into_node(ranks_per_node)) << ranks << " by " << ranks_per_node;
+      EXPECT_EQ(said.into_rank.value, sent.most_into_rank(ranks_per_node)) << ranks << " by " << ranks_per_node;
+      EXPECT_EQ(said.through_pair.value, sent.most_through_pair(ranks_per_node)) << ranks << " by " << ranks_per_node;
+    }
+  }
+}
+
+TEST(Traffic, OfABroadcastIsTheWholeOnce) {
+  const Traffic spread = traffic(Operation::Broadcast, "tree", Bytes{1000}, 6, 2);
+  EXPECT_EQ(spread.into_node, Bytes{1000});
+  EXPECT_EQ(spread.into_rank, Bytes{1000});
+  EXPECT_EQ(spread.through_pair, Bytes{1000});
+  EXPECT_EQ(traffic(Operation::Broadcast, "tree", Bytes{1000}, 6, 6).into_node, Bytes{0});
+  EXPECT_EQ(traffic(Operation::Broadcast, "tree", Bytes{1000}, 6, 1).into_rank, Bytes{0});
 }
 
 }  // namespace

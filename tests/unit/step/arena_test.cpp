@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory_resource>
 #include <thread>
 #include <vector>
 
@@ -196,6 +197,19 @@ TEST(Arena, ServesThreadsWithoutSharingABuffer) {
   }
   EXPECT_EQ(arena.active(), Bytes{0});
   EXPECT_LE(arena.peak(), Bytes{4 * 256});
+}
+
+TEST(Arena, TakesFromTheMemoryGivenAsLongAsItLasts) {
+  std::array<std::byte, 3 * 4096> given{};
+  std::pmr::monotonic_buffer_resource memory(given.data(), given.size(), std::pmr::null_memory_resource());
+  Arena arena(&memory);
+  const std::span<std::byte> first = arena.take({100});
+  EXPECT_TRUE(first.data() >= given.data() && first.data() < given.data() + given.size());
+  EXPECT_EQ(arena.from_system(), Bytes{0});
+  const std::span<std::byte> second = arena.take({100'000});
+  EXPECT_FALSE(second.data() >= given.data() && second.data() < given.data() + given.size());
+  EXPECT_EQ(arena.from_system(), Bytes{100'000});
+  EXPECT_EQ(arena.reserved(), Bytes{100'100});
 }
 
 }  // namespace

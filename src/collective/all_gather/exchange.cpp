@@ -4,8 +4,8 @@
 
 namespace twinax::collective {
 
-void all_gather_direct(Channel& channel, std::span<const std::byte> mine, std::span<std::byte> all, net::Purpose purpose) {
-  channel.begin("all_gather/direct", purpose);
+void all_gather_exchange(Channel& channel, std::span<const std::byte> mine, std::span<std::byte> all, net::Purpose purpose) {
+  channel.begin("all_gather/exchange", purpose);
   const std::size_t n = mine.size();
   const auto place = [&](int index) { return all.subspan(static_cast<std::size_t>(index) * n, n); };
   std::vector<net::Request> receives;
