@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -70,6 +71,9 @@ File create_groups(const std::string& path, const RecordHead& head) {
         check_hdf5(H5Gcreate2(file.get(), name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), fmt::format("creating {}", name), path));
     if (std::string_view(name) == "/environment") write_environment(group.get(), head.environment, path);
   }
+  if (head.kind == "bench") {
+    const Group group(check_hdf5(H5Gcreate2(file.get(), "/bench", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "creating /bench", path));
+  }
   const std::string config_path(config_column().path);
   write_text_dataset(file.get(), config_path.c_str(), head.config_toml, path);
   const Dataset config(check_hdf5(H5Dopen2(file.get(), config_path.c_str(), H5P_DEFAULT), "opening /config", path));
@@ -90,6 +94,7 @@ class RunRecord::Content {
         by_rank_(file_.get(), rank_fields(), head.environment.ranks, path),
         evaluations_(file_.get(), evaluation_fields(), 0, path),
         timeline_(file_.get(), timeline_fields(), 0, path) {
+    if (head.kind == "bench") bench_.emplace(file_.get(), bench_fields(), 0, path);
     const std::array<hsize_t, 3> links_shape{ranks_, ranks_, purposes_};
     const std::vector<std::int64_t> none(ranks_ * ranks_ * purposes_, 0);
     links_ = create_fixed(file_.get(), links_column(), links_shape, none.data(), path);
@@ -116,6 +121,12 @@ class RunRecord::Content {
     keep(rows.size());
   }
 
+  void append_bench(const BenchRow& row) {
+    if (!bench_) throw InvalidArgument("a benchmark's figure for a record of another kind");
+    bench_->append(row);
+    keep(1);
+  }
+
   void set_links(std::span<const std::int64_t> bytes) {
     const std::size_t expected = ranks_ * ranks_ * purposes_;
     if (bytes.size() != expected) {
@@ -133,6 +144,7 @@ class RunRecord::Content {
     by_rank_.flush();  // before the steps, by which a reader counts
     timeline_.flush();
     evaluations_.flush();
+    if (bench_) bench_->flush();
     steps_.flush();
     check_hdf5(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), "flushing the record", path_);
     kept_ = 0;
@@ -166,6 +178,7 @@ class RunRecord::Content {
   Table<RankRow> by_rank_;
   Table<EvaluationRow> evaluations_;
   Table<TimelineRow> timeline_;
+  std::optional<Table<BenchRow>> bench_;  // of a benchmark's record
   Dataset links_;
   std::size_t kept_ = 0;
 };
@@ -201,6 +214,10 @@ void RunRecord::append_evaluation(const EvaluationRow& row) {
 
 void RunRecord::append_timeline(std::span<const TimelineRow> rows) {
   or_end_process([&] { content_->append_timeline(rows); });
+}
+
+void RunRecord::append_bench(const BenchRow& row) {
+  or_end_process([&] { content_->append_bench(row); });
 }
 
 void RunRecord::set_links(std::span<const std::int64_t> bytes) {

@@ -78,6 +78,35 @@ const std::array kTimelineFields{
     Field<TimelineRow>{{"/timeline/bytes", "event", kInt, "B", "-", "that the rank received"}, &TimelineRow::bytes},
 };
 
+const std::array kBenchFields{
+    Field<BenchRow>{{"/bench/test", "figure", kText, "-", "-", "the collective, or the test between ranks"}, &BenchRow::test},
+    Field<BenchRow>{{"/bench/algorithm", "figure", kText, "-", "-", "of the collective; empty for tests between ranks"},
+                    &BenchRow::algorithm},
+    Field<BenchRow>{{"/bench/type", "figure", kText, "-", "-", "of elements on the wire: fp32, bf16 or byte"}, &BenchRow::type},
+    Field<BenchRow>{{"/bench/bytes", "figure", kInt, "B", "-", "of a message, or of the whole buffer of a collective"}, &BenchRow::bytes},
+    Field<BenchRow>{{"/bench/count", "figure", kInt, "1", "-", "the same in elements"}, &BenchRow::count},
+    Field<BenchRow>{{"/bench/from", "figure", kInt, "1", "-", "rank that sends, -1 if many"}, &BenchRow::from},
+    Field<BenchRow>{{"/bench/to", "figure", kInt, "1", "-", "rank that receives, -1 if many"}, &BenchRow::to},
+    Field<BenchRow>{{"/bench/in_flight", "figure", kInt, "1", "-", "messages of a sender that are in flight at once"},
+                    &BenchRow::in_flight},
+    Field<BenchRow>{{"/bench/iterations", "figure", kInt, "1", "-", "measurements of which the median was taken"}, &BenchRow::iterations},
+    Field<BenchRow>{{"/bench/seconds", "figure", kFloat, "s", "maximum", "median time of one operation, or of one message"},
+                    &BenchRow::seconds},
+    Field<BenchRow>{{"/bench/seconds_low", "figure", kFloat, "s", "maximum", "lower end of the median's 95% interval"},
+                    &BenchRow::seconds_low},
+    Field<BenchRow>{{"/bench/seconds_high", "figure", kFloat, "s", "maximum", "upper end of the median's 95% interval"},
+                    &BenchRow::seconds_high},
+    Field<BenchRow>{{"/bench/bytes_per_second", "figure", kFloat, "B/s", "-", "bytes over seconds"}, &BenchRow::bytes_per_second},
+    Field<BenchRow>{{"/bench/bus_bytes_per_second", "figure", kFloat, "B/s", "-",
+                     "the same times what each rank must send of it: (n-1)/n, 2(n-1)/n for all_reduce, 1 for broadcast"},
+                    &BenchRow::bus_bytes_per_second},
+    Field<BenchRow>{{"/bench/bound_seconds", "figure", kFloat, "s", "-",
+                     "the least time: of the emulated network, or of copying the bytes received in the machine's memory; NaN if not known"},
+                    &BenchRow::bound_seconds},
+    Field<BenchRow>{{"/bench/wrong", "figure", kInt, "1", "sum", "elements that arrived with another value than expected, -1 if unchecked"},
+                    &BenchRow::wrong},
+};
+
 constexpr Column kConfig{"/config", "", kText, "-", "-", "the effective config, TOML"};
 constexpr Column kLinks{"/links/bytes", "from, to, purpose", kInt, "B", "sum", "sent between ranks during training"};
 constexpr Column kPurposes{"/links/purpose", "purpose", kText, "-", "-", "what the bytes were sent for"};
@@ -102,6 +131,9 @@ std::span<const Field<EvaluationRow>> evaluation_fields() {
 std::span<const Field<TimelineRow>> timeline_fields() {
   return kTimelineFields;
 }
+std::span<const Field<BenchRow>> bench_fields() {
+  return kBenchFields;
+}
 const Column& config_column() {
   return kConfig;
 }
@@ -125,9 +157,15 @@ std::vector<Column> all_columns() {
   return columns;
 }
 
-std::string columns_as_markdown() {
+std::vector<Column> bench_columns() {
+  std::vector<Column> columns;
+  add(columns, kBenchFields);
+  return columns;
+}
+
+std::string as_markdown(std::span<const Column> columns) {
   std::string text = "| dataset | shape | type | unit | over ranks | what it holds |\n|---|---|---|---|---|---|\n";
-  for (const Column& column : all_columns()) {
+  for (const Column& column : columns) {
     const std::string shape = column.shape.empty() ? "one value" : fmt::format("[{}]", column.shape);
     text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", column.path, shape, column.type, column.unit, column.fold, column.help);
   }

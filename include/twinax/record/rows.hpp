@@ -60,4 +60,24 @@ struct TimelineRow {
   std::int64_t bytes = 0;
 };
 
+/// One figure of a benchmark: the columns of /bench. Times are by the wall clock.
+struct BenchRow {
+  std::string test{};       ///< "all_gather", "latency"
+  std::string algorithm{};  ///< of a collective
+  std::string type{};       ///< of elements on the wire: "fp32", "bf16", "byte"
+  std::int64_t bytes = 0;
+  std::int64_t count = 0;
+  std::int64_t from = -1;
+  std::int64_t to = -1;
+  std::int64_t in_flight = 1;
+  std::int64_t iterations = 0;
+  double seconds = kUnknown;
+  double seconds_low = kUnknown;
+  double seconds_high = kUnknown;
+  double bytes_per_second = kUnknown;
+  double bus_bytes_per_second = kUnknown;
+  double bound_seconds = kUnknown;
+  std::int64_t wrong = -1;
+};
+
 }  // namespace twinax::record

@@ -58,6 +58,8 @@ class RunRecord {
   void append_evaluation(const EvaluationRow& row);
   /// Adds events of the timeline.
   void append_timeline(std::span<const TimelineRow> rows);
+  /// Adds a figure; of records of kind "bench" alone. Throws InvalidArgument in another.
+  void append_bench(const BenchRow& row);
   /// Sets the bytes sent so far: bytes [from * ranks * purposes + to * purposes + purpose].
   void set_links(std::span<const std::int64_t> bytes);
   /// Sets how far the machine's rate has moved from the one that the dilation was fixed by, as a ratio minus 1.

@@ -39,15 +39,19 @@ struct Field {
 [[nodiscard]] std::span<const Field<RankRow>> rank_fields();
 [[nodiscard]] std::span<const Field<EvaluationRow>> evaluation_fields();
 [[nodiscard]] std::span<const Field<TimelineRow>> timeline_fields();
+/// The group that records of kind "bench" have besides.
+[[nodiscard]] std::span<const Field<BenchRow>> bench_fields();
 /// The datasets whose size is known from the start.
 [[nodiscard]] const Column& config_column();
 [[nodiscard]] const Column& links_column();
 [[nodiscard]] const Column& purposes_column();
 [[nodiscard]] const Column& clocks_column();
 
-/// Every dataset of a record.
+/// Every dataset of a record, whatever its kind.
 [[nodiscard]] std::vector<Column> all_columns();
-/// The same as the rows of results/README.md's table.
-[[nodiscard]] std::string columns_as_markdown();
+/// The datasets of /bench, which a record of kind "bench" has besides.
+[[nodiscard]] std::vector<Column> bench_columns();
+/// Columns as a table of results/README.md.
+[[nodiscard]] std::string as_markdown(std::span<const Column> columns);
 
 }  // namespace twinax::record

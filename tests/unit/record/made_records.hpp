@@ -10,7 +10,7 @@ namespace twinax::test {
 /// A head with every field set.
 inline record::RecordHead full_head(std::int64_t ranks = 2) {
   record::RecordHead head;
-  head.kind = "bench";
+  head.kind = "rehearse";
   head.name = "größe";
   head.command = "twinax train \"a b\"";
   head.config_toml = "[train]\nsteps = 3\n";

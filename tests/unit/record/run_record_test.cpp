@@ -105,6 +105,27 @@ TEST(RunRecord, DescribesEveryDatasetAndHasNoOther) {
               ElementsAre("clocks", "config", "devices", "environment", "evaluation", "links", "ranks", "steps", "timeline"));
 }
 
+TEST(RunRecord, HoldsABenchmarksFiguresInAGroupThatOthersLack) {
+  const ScratchFolder folder;
+  RecordHead head = full_head();
+  head.kind = "bench";
+  const std::vector<BenchRow> rows{numbered(bench_fields(), 100), numbered(bench_fields(), 200)};
+  {
+    RunRecord record(folder / "bench.h5", head);
+    for (const BenchRow& row : rows) record.append_bench(row);
+    record.close();
+    RunRecord other(folder / "run.h5", full_head());
+    EXPECT_THROW(other.append_bench(rows[0]), InvalidArgument);
+  }
+  const Stored file(folder / "bench.h5");
+  expect_columns(file, bench_fields(), rows);
+  for (const Column& column : bench_columns()) {
+    EXPECT_EQ(file.attribute(std::string(column.path), "unit"), column.unit) << column.path;
+    EXPECT_EQ(file.attribute(std::string(column.path), "help"), column.help) << column.path;
+  }
+  EXPECT_EQ(file.names("/bench").size(), bench_columns().size());
+}
+
 TEST(RunRecord, HoldsLinksAndWhatTheyWereFor) {
   const ScratchFolder folder;
   std::vector<std::int64_t> bytes(2 * 2 * 3);
