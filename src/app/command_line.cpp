@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/commands.hpp"
+
 namespace twinax::app {
 namespace {
 
@@ -18,8 +20,8 @@ struct Shorthands {
   std::string net, emulate, record;
 };
 
-void add_run_options(CLI::App& command, RunArguments& arguments, const char* file_help) {
-  if (file_help != nullptr) command.add_option("file", arguments.file, file_help)->required();
+CLI::Option* add_run_options(CLI::App& command, RunArguments& arguments, const char* file_help) {
+  CLI::Option* const file = file_help == nullptr ? nullptr : command.add_option("file", arguments.file, file_help);
   command
       .add_option("--set", arguments.set,
                   "Set a key: --set train.steps=100 (`twinax config` lists all); may be repeated, the last one wins")
@@ -29,6 +31,25 @@ void add_run_options(CLI::App& command, RunArguments& arguments, const char* fil
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
   command.add_flag("--quiet", arguments.quiet, "No progress lines, only warnings and results");
+  return file;
+}
+
+void add_bench_options(CLI::App& command, BenchArguments& arguments, const char* sizes) {
+  arguments.sizes = sizes;
+  command.add_option("--sizes", arguments.sizes, "List or range: 64B,4KiB, 1KiB..64MiB (doubling), 1KiB..64MiB*4")
+      ->capture_default_str()
+      ->type_name("SIZES");
+  command
+      .add_option("--iterations", arguments.iterations, "Measurements of which the median is taken; 0 = 30, or 5 or more that fit into 3 s")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
+  command.add_option("--warmup", arguments.warmup, "Operations before, which are not counted")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  command.add_flag("--check,!--no-check", arguments.check, "Compare what arrives with what must arrive, apart from timing (default: on)");
+  command.add_flag("--csv", arguments.csv, "CSV on stdout, all columns, units in their names; the conditions go to stderr");
 }
 
 void add_shorthands(CLI::App& command, Shorthands& shorthands) {
@@ -55,6 +76,7 @@ class Parser {
     add_train();
     add_sweep();
     add_calibrate();
+    add_bench();
     add_others();
   }
 
@@ -74,6 +96,10 @@ class Parser {
     apply_shorthands(train_short_, train_);
     apply_shorthands(sweep_short_, sweep_);
     apply_shorthands(calibrate_short_, calibrate_);
+    apply_shorthands(bench_short_, bench_net_);
+    apply_shorthands(bench_short_, bench_collective_);
+    if (bench_net_command_->parsed()) line.bench_net = bench_net_;
+    if (bench_collective_command_->parsed()) line.bench_collective = bench_collective_;
     if (train_command_->parsed()) line.train = train_;
     if (sweep_command_->parsed()) line.sweep = sweep_;
     if (calibrate_command_->parsed()) line.calibrate = calibrate_;
@@ -87,7 +113,7 @@ class Parser {
  private:
   void add_train() {
     train_command_ = app_.add_subcommand("train", "Train a model; under mpirun every process is a rank, alone it is one rank");
-    add_run_options(*train_command_, train_, "Config file (TOML), e.g. experiments/gpt-small.toml");
+    add_run_options(*train_command_, train_, "Config file (TOML), e.g. experiments/gpt-small.toml")->required();
     add_shorthands(*train_command_, train_short_);
     train_command_->add_option("--record", train_short_.record, "Write the run's record (HDF5): short for --set record.path=FILE")
         ->type_name("FILE");
@@ -103,7 +129,7 @@ class Parser {
   void add_sweep() {
     sweep_command_ =
         app_.add_subcommand("sweep", "Run a matrix of configurations in one job, in rotation; continues what is already recorded");
-    add_run_options(*sweep_command_, sweep_, "Sweep file (TOML), e.g. experiments/demo.toml");
+    add_run_options(*sweep_command_, sweep_, "Sweep file (TOML), e.g. experiments/demo.toml")->required();
     add_shorthands(*sweep_command_, sweep_short_);
     sweep_command_->add_option("--out", sweep_.out, "Directory of the records (default: results/<name of the sweep file>)")
         ->type_name("DIR");
@@ -130,6 +156,64 @@ class Parser {
         ->type_name("FILE");
   }
 
+  void add_bench() {
+    constexpr const char* kFile = "Config file (TOML), only needed with --emulate: its model measures how much slower a rank is";
+    CLI::App* bench = app_.add_subcommand("bench", "Measure messages and collectives, on the real network or an emulated one");
+    bench->require_subcommand(1);
+    bench->footer(
+        "Example: mpirun -n 2 twinax bench net --test latency\n         twinax bench collective --set net.transport=loopback --ranks 4");
+    bench_net_command_ = bench->add_subcommand(
+        "net", "Messages between ranks: latency, bandwidth, incast, all pairs; columns as in the OSU micro-benchmarks");
+    bench_collective_command_ = bench->add_subcommand("collective", "Every collective, algorithm and size; columns as in nccl-tests");
+    for (CLI::App* command : {bench_net_command_, bench_collective_command_}) {
+      add_run_options(*command, command == bench_net_command_ ? static_cast<RunArguments&>(bench_net_) : bench_collective_, kFile);
+      add_shorthands(*command, bench_short_);
+      command->add_option("--record", bench_short_.record, "Write all figures (HDF5, kind bench): short for --set record.path=FILE")
+          ->type_name("FILE");
+    }
+    add_bench_net();
+    add_bench_collective();
+  }
+
+  void add_bench_net() {
+    CLI::App& command = *bench_net_command_;
+    add_bench_options(command, bench_net_, "1B..4MiB*4");
+    command
+        .add_option(
+            "--test", bench_net_.test,
+            "latency: half a round trip; bandwidth: a window of messages one way; bidirectional: both ways at once; incast: all ranks "
+            "to rank 0; all-pairs: each pair's latency (smallest size) and rate (largest), disjoint pairs at once; names with commas")
+        ->capture_default_str()
+        ->type_name("TESTS");
+    command.add_option("--window", bench_net_.window, "Messages in flight at once (fewer where they would be over 64 MiB)")
+        ->capture_default_str()
+        ->type_name("W")
+        ->check(CLI::Range(1, 65536));
+    command.add_option("--pair", bench_net_.pair, "Ranks of latency, bandwidth and bidirectional (default: the first and the last)")
+        ->type_name("A,B");
+    command.footer("Columns:\n" + bench_net_columns_help() +
+                   "\nExamples: mpirun -n 2 twinax bench net --test latency,bandwidth\n"
+                   "          mpirun -n 4 twinax bench net --test incast --net ethernet-10g --csv\n");
+  }
+
+  void add_bench_collective() {
+    CLI::App& command = *bench_collective_command_;
+    add_bench_options(command, bench_collective_, "1KiB..16MiB*4");
+    command.add_option("--collective", bench_collective_.collective, "all_gather, reduce_scatter, all_reduce, broadcast, barrier, or all")
+        ->capture_default_str()
+        ->type_name("NAMES");
+    command
+        .add_option("--algorithm", bench_collective_.algorithm, "Names with commas, of those that the collective has; native is MPI's own")
+        ->capture_default_str()
+        ->type_name("NAMES");
+    command.add_option("--dtype", bench_collective_.dtype, "Element type on the wire; sums are fp32")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"fp32", "bf16"}));
+    command.footer("Columns:\n" + bench_collective_columns_help() +
+                   "\nExamples: mpirun -n 2 --bind-to none twinax bench collective --collective all_reduce\n"
+                   "          twinax bench collective --set net.transport=loopback --ranks 4 --net ethernet-25g --set net.dilation=10\n");
+  }
+
   void add_others() {
     config_command_ = app_.add_subcommand("config", "Print every key with type, default, range and help; or a file's effective config");
     config_command_->add_option("file", config_.file, "Config file (TOML) whose effective config is printed");
@@ -154,6 +238,8 @@ class Parser {
   CLI::App* train_command_ = nullptr;
   CLI::App* sweep_command_ = nullptr;
   CLI::App* calibrate_command_ = nullptr;
+  CLI::App* bench_net_command_ = nullptr;
+  CLI::App* bench_collective_command_ = nullptr;
   CLI::App* config_command_ = nullptr;
   CLI::App* report_command_ = nullptr;
   CLI::App* prepare_command_ = nullptr;
@@ -161,6 +247,8 @@ class Parser {
   TrainArguments train_;
   SweepArguments sweep_;
   CalibrateArguments calibrate_;
+  BenchNetArguments bench_net_;
+  BenchCollectiveArguments bench_collective_;
   ConfigArguments config_;
   ReportArguments report_;
   DataArguments prepare_;
@@ -168,6 +256,7 @@ class Parser {
   Shorthands train_short_;
   Shorthands sweep_short_;
   Shorthands calibrate_short_;
+  Shorthands bench_short_;
 };
 
 }  // namespace

@@ -30,6 +30,28 @@ struct CalibrateArguments : RunArguments {
   std::string between;  ///< two ranks, "0,1"; empty = ranks of two hosts
 };
 
+/// Options of every benchmark.
+struct BenchArguments : RunArguments {
+  std::string sizes;
+  int iterations = 0;  ///< 0 = as many as fit
+  int warmup = 5;
+  bool check = true;
+  bool csv = false;
+};
+
+struct BenchNetArguments : BenchArguments {
+  std::string test = "all";
+  int window = 64;
+  std::string pair;  ///< "0,1"; empty = the first and the last rank
+};
+
+struct BenchCollectiveArguments : BenchArguments {
+  std::string collective = "all";
+  std::string algorithm = "all";
+  std::string dtype = "fp32";
+  std::string tune;  ///< file that crossovers are written to, empty = none
+};
+
 struct ConfigArguments {
   std::string file;  ///< print this file's effective config; empty = the reference
   std::vector<std::string> set;
@@ -56,6 +78,8 @@ struct CommandLine {
   std::optional<TrainArguments> train;
   std::optional<SweepArguments> sweep;
   std::optional<CalibrateArguments> calibrate;
+  std::optional<BenchNetArguments> bench_net;
+  std::optional<BenchCollectiveArguments> bench_collective;
   std::optional<ConfigArguments> config;
   std::optional<ReportArguments> report;
   std::optional<DataArguments> prepare;

@@ -18,9 +18,15 @@ struct Invocation {
 int train_command(const TrainArguments& arguments, const Invocation& invocation);
 int sweep_command(const SweepArguments& arguments, const Invocation& invocation);
 int calibrate_command(const CalibrateArguments& arguments, const Invocation& invocation);
+int bench_net_command(const BenchNetArguments& arguments, const Invocation& invocation);
+int bench_collective_command(const BenchCollectiveArguments& arguments, const Invocation& invocation);
 int config_command(const ConfigArguments& arguments);
 int report_command(const ReportArguments& arguments);
 int prepare_command(const DataArguments& arguments);
 int repair_command(const RepairArguments& arguments);
+
+/// What the columns of the benchmarks' tables mean, for --help.
+[[nodiscard]] std::string bench_net_columns_help();
+[[nodiscard]] std::string bench_collective_columns_help();
 
 }  // namespace twinax::app

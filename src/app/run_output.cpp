@@ -24,21 +24,12 @@ record::RecordHead head_of(const net::World& world, const RunRequest& request, c
   head.name = std::filesystem::path(request.config.text("record.path")).stem().string();
   head.command = request.command;
   head.config_toml = request.config.to_toml();
-  head.environment = record::this_environment();
-  head.environment.hosts = record::describe_hosts(std::span(world.hosts()).first(static_cast<std::size_t>(ranks)));
-  head.environment.ranks = ranks;
-  head.environment.ranks_per_node = ranks_per_node;
-  head.environment.mpi = world.mpi_version();
-  head.environment.transport = request.config.text("net.transport");
-  const std::string& profile = request.config.text("net.profile");
-  head.environment.network = profile == "none" ? "" : profile;
-  head.environment.accelerator = summary.emulation.accelerator == "none" ? "" : summary.emulation.accelerator;
-  head.environment.dilation = summary.emulation.dilation;
+  head.environment = environment_of(world, request.config, summary.emulation, ranks, ranks_per_node);
   head.purposes.assign(net::kPurposes.begin(), net::kPurposes.end());
   head.choices = choices;
   head.stands_for = summary.stands_for;
   head.parameters = summary.parameters;
-  head.flags = std::min<std::int64_t>(ranks, std::ssize(world.ranks_on_host())) > record::usable_cores() ? "oversubscribed" : "";
+  head.flags = flags_of(world, ranks);
   head.point = request.point;
   head.repeat = request.repeat;
   head.warmup_steps = request.warmup_steps;
@@ -60,6 +51,25 @@ void write_aside(const std::string& path, const std::string& content) {
 }
 
 }  // namespace
+
+record::Environment environment_of(const net::World& world, const Config& config, const Emulation& emulation, int ranks,
+                                   int ranks_per_node) {
+  record::Environment environment = record::this_environment();
+  environment.hosts = record::describe_hosts(std::span(world.hosts()).first(static_cast<std::size_t>(ranks)));
+  environment.ranks = ranks;
+  environment.ranks_per_node = ranks_per_node;
+  environment.mpi = world.mpi_version();
+  environment.transport = config.text("net.transport");
+  const std::string& profile = config.text("net.profile");
+  environment.network = profile == "none" ? "" : profile;
+  environment.accelerator = emulation.accelerator == "none" ? "" : emulation.accelerator;
+  environment.dilation = emulation.dilation;
+  return environment;
+}
+
+std::string flags_of(const net::World& world, int ranks) {
+  return std::min<std::int64_t>(ranks, std::ssize(world.ranks_on_host())) > record::usable_cores() ? "oversubscribed" : "";
+}
 
 RunOutput::RunOutput(net::World& world, const RunRequest& request, const RunSummary& summary, const std::string& choices, int ranks,
                      int ranks_per_node)

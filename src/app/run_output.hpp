@@ -36,6 +36,13 @@ class RunOutput {
   std::unique_ptr<record::RunRecord> record_;
 };
 
+/// Where and with what a run of `ranks` ranks is made.
+[[nodiscard]] record::Environment environment_of(const net::World& world, const Config& config, const Emulation& emulation, int ranks,
+                                                 int ranks_per_node);
+
+/// What a reader of figures of `ranks` ranks must know: "oversubscribed", or nothing.
+[[nodiscard]] std::string flags_of(const net::World& world, int ranks);
+
 /// Writes the first step's parameters, gradients (before clipping), batch and loss, whole whatever the sharding. Collective; `is_root`
 /// writes.
 void write_dump(const std::string& path, fsdp::Trainer& trainer, Workload& workload, bool is_root);
