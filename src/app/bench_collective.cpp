@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <memory>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -9,10 +9,9 @@
 
 #include "twinax/base/error.hpp"
 #include "twinax/base/units_text.hpp"
-#include "twinax/collective/native_mpi.hpp"
-#include "twinax/collective/own_collectives.hpp"
 
 #include "app/agreement.hpp"
+#include "app/bench_algorithms.hpp"
 #include "app/bench_session.hpp"
 #include "app/bench_sizes.hpp"
 #include "app/commands.hpp"
@@ -50,8 +49,6 @@ constexpr std::array<std::string_view, 12> kShown{"collective",     "algorithm",
                                                   "type",           "time_us",        "time_low_us", "time_high_us",
                                                   "algbw_GB_per_s", "busbw_GB_per_s", "wrong",       "share_of_bound_percent"};
 
-constexpr std::string_view kNative = "native";
-
 /// What is asked for, checked.
 struct CollectiveTests {
   std::vector<BenchCollective> collectives;
@@ -60,36 +57,24 @@ struct CollectiveTests {
   Dtype wire = Dtype::Fp32;
 };
 
-/// A collective's algorithms that may run on these ranks.
-std::vector<std::string> algorithms_of(BenchCollective collective, Dtype wire) {
-  switch (collective) {
-    case BenchCollective::AllGather:
-      return {"ring"};
-    case BenchCollective::ReduceScatter:
-    case BenchCollective::AllReduce:
-      if (wire == Dtype::Bf16) return {"pairwise"};
-      return {"ring", "pairwise"};
-    case BenchCollective::Broadcast:
-      return {"tree"};
-    case BenchCollective::Barrier:
-      break;
-  }
-  return {"dissemination"};
-}
-
 /// One algorithm of a collective, and what it took.
 struct Contender {
   std::string name;
-  std::unique_ptr<collective::Collectives> collectives;
-  BenchPlan plan;
-  std::vector<double> seconds;
+  collective::Collectives* collectives;
+  BenchPlan plan{};
+  std::vector<double> seconds{};
   std::int64_t wrong = -1;
 };
 
 /// The measurements of `bench collective` on one rank.
 class CollectiveBench {
  public:
-  CollectiveBench(BenchSession& session, const CollectiveTests& tests) : session_(session), tests_(tests) {}
+  CollectiveBench(BenchSession& session, const CollectiveTests& tests)
+      : session_(session),
+        tests_(tests),
+        algorithms_(session, tests.algorithms, buffer_bytes()),
+        whole_(static_cast<std::size_t>(most_elements()), 0.0F, algorithms_.memory()),
+        shard_(whole_.size() / static_cast<std::size_t>(ranks()) + 1, 0.0F, algorithms_.memory()) {}
 
   void run() {
     if (session_.is_root()) {
@@ -135,27 +120,25 @@ class CollectiveBench {
     return std::max<std::int64_t>(size.value / size_of(wire_of(collective)).value / ranks(), 1) * ranks();
   }
 
-  std::vector<Contender> make_contenders(BenchCollective collective) {
-    constexpr std::uint8_t kFirstLane = 8;
+  [[nodiscard]] std::vector<Contender> make_contenders(BenchCollective collective) const {
     std::vector<Contender> contenders;
-    std::vector<std::string> names = algorithms_of(collective, tests_.wire);
-    if (session_.world().mpi_comm() != nullptr && session_.profile() == nullptr) names.emplace_back(kNative);
-    for (const std::string& name : names) {
-      if (std::ranges::find(tests_.algorithms, name) == tests_.algorithms.end()) continue;
-      const auto lane = static_cast<std::uint8_t>(kFirstLane + contenders.size());
-      contenders.push_back({.name = name, .collectives = make(name, lane)});
+    for (const BenchAlgorithms::Algorithm* algorithm : algorithms_.of(collective, tests_.wire)) {
+      contenders.push_back({.name = algorithm->name, .collectives = algorithm->collectives.get()});
     }
     return contenders;
   }
 
-  std::unique_ptr<collective::Collectives> make(const std::string& name, std::uint8_t lane) {
-    net::World& world = session_.world();
-    const collective::Group group = collective::Group::first(ranks(), rank());
-    if (name == kNative) return collective::make_native_mpi(*world.mpi_comm(), group, world.wait_context());
-    return collective::make_own(
-        session_.links().transport(), group,
-        {.lane = lane, .algorithm = name == "pairwise" ? "pairwise" : "ring", .activity = &world.activities()[1], .clock = &world.clock()});
+  /// Elements of the largest whole.
+  [[nodiscard]] std::int64_t most_elements() const {
+    std::int64_t most = 1;
+    for (const BenchCollective collective : tests_.collectives) {
+      for (const Bytes size : tests_.sizes) most = std::max(most, elements_of(collective, size));
+    }
+    return most;
   }
+
+  /// Whole, shard, and room for what an algorithm keeps besides.
+  [[nodiscard]] Bytes buffer_bytes() const { return size_of(Dtype::Fp32) * (3 * most_elements()) + mib(4); }
 
   void operate(BenchCollective collective, Contender& contender, std::int64_t elements) {
     const std::span<float> whole = std::span(whole_).first(static_cast<std::size_t>(elements));
@@ -196,8 +179,7 @@ class CollectiveBench {
 
   /// All algorithms at one size, in rotation, so that what disturbs the machine disturbs all alike.
   void measure(BenchCollective collective, std::vector<Contender>& contenders, std::int64_t elements) {
-    whole_.assign(std::max(whole_.size(), static_cast<std::size_t>(elements)), 0.0F);
-    shard_.assign(whole_.size() / static_cast<std::size_t>(ranks()) + 1, 0.0F);
+    std::ranges::fill(std::span(whole_).first(static_cast<std::size_t>(elements)), 0.0F);
     std::int64_t most = 0;
     for (Contender& contender : contenders) {
       contender.plan = {};
@@ -243,7 +225,6 @@ class CollectiveBench {
     };
     const std::int64_t wrong =
         count_wrong(collective == BenchCollective::ReduceScatter ? std::span<const float>(shard_).first(piece) : whole, expected);
-    std::ranges::fill(whole_, 0.0F);
     return session_.sum(wrong);
   }
 
@@ -261,9 +242,7 @@ class CollectiveBench {
     const Bytes size = size_of(wire_of(collective)) * elements;
     record::BenchRow row{.test = std::string(name_of(collective)),
                          .algorithm = contender.name,
-                         .type = is_bytes                     ? "byte"
-                                 : tests_.wire == Dtype::Bf16 ? "bf16"
-                                                              : "fp32",
+                         .type = type_of(collective),
                          .bytes = size.value,
                          .count = is_bytes ? size.value : elements};
     row.bound_seconds = bound_of(collective, size);
@@ -292,12 +271,14 @@ class CollectiveBench {
 
   BenchSession& session_;
   const CollectiveTests& tests_;
-  std::vector<float> whole_, shard_;
+  BenchAlgorithms algorithms_;
+  std::pmr::vector<float> whole_, shard_;  // where peers can read them, if they can
 };
 
 /// Throws ConfigError if MPI's own collectives are asked for by name where there are none.
 void check_native(const BenchCollectiveArguments& arguments, const CollectiveTests& tests, const net::World& world, const Config& config) {
-  if (arguments.algorithm.find("all") != std::string::npos || std::ranges::find(tests.algorithms, kNative) == tests.algorithms.end())
+  if (arguments.algorithm.find("all") != std::string::npos ||
+      std::ranges::find(tests.algorithms, kNativeAlgorithm) == tests.algorithms.end())
     return;
   if (world.mpi_comm() == nullptr) {
     throw ConfigError(
@@ -318,17 +299,6 @@ std::vector<BenchCollective> parse_collectives(const std::string& text) {
   return collectives;
 }
 
-std::vector<std::string> known_algorithms() {
-  std::vector<std::string> names;
-  for (const BenchCollective collective : bench_collectives()) {
-    for (const std::string& name : algorithms_of(collective, Dtype::Fp32)) {
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
-  }
-  names.emplace_back(kNative);
-  return names;
-}
-
 }  // namespace
 
 std::string bench_collective_columns_help() {
@@ -340,7 +310,7 @@ int bench_collective_command(const BenchCollectiveArguments& arguments, const In
   CollectiveTests tests;
   const auto load = [&] {
     tests.collectives = parse_collectives(arguments.collective);
-    tests.algorithms = parse_names(arguments.algorithm, known_algorithms(), "--algorithm");
+    tests.algorithms = parse_names(arguments.algorithm, bench_algorithm_names(), "--algorithm");
     tests.sizes = parse_sizes(arguments.sizes);
     tests.wire = arguments.dtype == "bf16" ? Dtype::Bf16 : Dtype::Fp32;
     config = load_bench_config(arguments);

@@ -6,11 +6,11 @@
 namespace twinax::app {
 namespace {
 
-constexpr net::Tag kData{5U << 14};
-constexpr net::Tag kAck{(5U << 14) + 1};
-constexpr net::Tag kGo{(5U << 14) + 2};
-constexpr net::Tag kPlan{(5U << 14) + 3};
-constexpr net::Tag kWrong{(5U << 14) + 4};
+constexpr net::Tag kData{7U << 14};
+constexpr net::Tag kAck{(7U << 14) + 1};
+constexpr net::Tag kGo{(7U << 14) + 2};
+constexpr net::Tag kPlan{(7U << 14) + 3};
+constexpr net::Tag kWrong{(7U << 14) + 4};
 
 template <class T>
 std::span<std::byte> bytes_of(T& value) {

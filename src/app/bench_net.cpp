@@ -219,7 +219,7 @@ class NetBench {
   /// Collective.
   void collect(std::vector<record::BenchRow> rows, std::vector<std::pair<int, int>> pairs, const std::vector<std::string>& tests) {
     session_.world().sleep_barrier();  // ranks without a pair sleep meanwhile
-    constexpr net::Tag kRows{(5U << 14) + 5};
+    constexpr net::Tag kRows{(7U << 14) + 5};
     net::Transport& control = session_.world().transport();
     std::ranges::sort(pairs);
     for (const auto& pair : pairs) {
