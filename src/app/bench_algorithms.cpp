@@ -93,7 +93,10 @@ void BenchAlgorithms::add_own(const std::string& name) {
                                  .clock = &world.clock(),
                                  .ranks_per_node = session_.place().ranks_per_node,
                                  .node = is_direct(name) ? node_.get() : nullptr,
-                                 .wait = world.wait_context()};
+                                 .wait = world.wait_context(),
+                                 .count = [counted = &session_.links().transport()](int to_rank, std::int64_t bytes, net::Purpose purpose) {
+                                   counted->add(to_rank, Bytes{bytes}, purpose);
+                                 }};
   for (const BenchCollective collective : bench_collectives()) {
     const std::optional<Operation> operation = operation_of(collective);
     if (!operation) continue;

@@ -17,9 +17,6 @@
 
 namespace twinax::app {
 
-/// The name of MPI's own collectives among the algorithms.
-inline constexpr std::string_view kNativeAlgorithm = "native";
-
 /// The operation that algorithms are chosen for; none for barriers.
 [[nodiscard]] std::optional<collective::Operation> operation_of(BenchCollective collective);
 

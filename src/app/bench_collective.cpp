@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <memory_resource>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +17,7 @@
 #include "app/bench_algorithms.hpp"
 #include "app/bench_session.hpp"
 #include "app/bench_sizes.hpp"
+#include "app/bench_tune.hpp"
 #include "app/commands.hpp"
 #include "app/launch.hpp"
 
@@ -92,6 +96,21 @@ class CollectiveBench {
         for (const Contender& contender : contenders) emit(collective, contender, elements);
       }
     }
+  }
+
+  /// Writes the algorithm that was fastest at each size to a tune file, beside what else is in it. On rank 0.
+  void save_choices(const std::string& path, std::vector<collective::TuneTable> tables) const {
+    collective::TuneTable measured{
+        .key = {.transport = session_.config().text("net.transport"), .ranks = ranks(), .ranks_per_node = session_.place().ranks_per_node}};
+    for (const BenchCollective collective : tests_.collectives) {
+      const std::optional<collective::Operation> operation = operation_of(collective);
+      if (!operation) continue;
+      const std::vector<collective::Choice> choices = crossovers(*operation, figures_);
+      measured.choices.insert(measured.choices.end(), choices.begin(), choices.end());
+    }
+    merge_into(tables, measured);
+    collective::save_tune_file(path, tables);
+    if (!session_.arguments().csv) fmt::print("choices: {}\n", path);
   }
 
   static std::vector<BenchColumn> all_columns() {
@@ -267,10 +286,12 @@ class CollectiveBench {
     for (const BenchCell& cell : session_.conditions()) cells.push_back(cell);
     session_.print_row(cells);
     session_.keep(row);
+    figures_.push_back(row);
   }
 
   BenchSession& session_;
   const CollectiveTests& tests_;
+  std::vector<record::BenchRow> figures_;  // on rank 0
   BenchAlgorithms algorithms_;
   std::pmr::vector<float> whole_, shard_;  // where peers can read them, if they can
 };
@@ -287,6 +308,16 @@ void check_native(const BenchCollectiveArguments& arguments, const CollectiveTes
                     config.text("net.transport")));
   }
   if (config.text("net.profile") != "none") throw ConfigError("--algorithm native: MPI's own messages can't be shaped; leave --net out");
+}
+
+/// What a tune file holds before; nothing if there is none. Throws ConfigError if it can't be written as asked.
+std::vector<collective::TuneTable> tables_before(const BenchCollectiveArguments& arguments, const Config& config, int ranks) {
+  if (arguments.tune.empty()) return {};
+  if (config.text("net.profile") != "none") {
+    throw ConfigError("--tune: choices are measured on the real network, where later runs use them; leave --net out");
+  }
+  if (ranks < 2) throw ConfigError("--tune: one rank has nothing to choose; start two or more");
+  return std::filesystem::exists(arguments.tune) ? collective::load_tune_file(arguments.tune) : std::vector<collective::TuneTable>{};
 }
 
 std::vector<BenchCollective> parse_collectives(const std::string& text) {
@@ -317,9 +348,17 @@ int bench_collective_command(const BenchCollectiveArguments& arguments, const In
     return config;
   };
   return launch(arguments, invocation, load, [&](net::World& world) {
-    agree(world, [&] { check_native(arguments, tests, world, config); });
+    std::vector<collective::TuneTable> tables;
+    agree(world, [&] {
+      check_native(arguments, tests, world, config);
+      if (world.rank() == 0) tables = tables_before(arguments, config, world.size());
+    });
     BenchSession session(world, config, arguments, invocation.text());
-    CollectiveBench(session, tests).run();
+    CollectiveBench bench(session, tests);
+    bench.run();
+    agree(world, [&] {
+      if (session.is_root() && !arguments.tune.empty()) bench.save_choices(arguments.tune, std::move(tables));
+    });
     session.finish();
     return 0;
   });

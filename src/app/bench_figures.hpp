@@ -18,7 +18,10 @@ namespace twinax::app {
 /// What `twinax bench collective` measures.
 enum class BenchCollective : std::uint8_t { AllGather, ReduceScatter, AllReduce, Broadcast, Barrier };
 
-/// Its name on the command line and in tables; "broadcast" is from rank 0.
+/// The name of MPI's own collectives among the algorithms.
+inline constexpr std::string_view kNativeAlgorithm = "native";
+
+/// A collective's name on the command line and in tables; "broadcast" is from rank 0.
 [[nodiscard]] std::string_view name_of(BenchCollective collective);
 /// All of them, in the order of tables.
 [[nodiscard]] std::span<const BenchCollective> bench_collectives();

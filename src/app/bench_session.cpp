@@ -56,7 +56,7 @@ Config load_bench_config(const BenchArguments& arguments) {
 BenchSession::BenchSession(net::World& world, const Config& config, const BenchArguments& arguments, const std::string& command)
     : world_(world), config_(config), arguments_(arguments) {
   decide_network(command);
-  links_.emplace(world, config, collective::Group::first(world.size(), world.rank()), profile_);
+  links_.emplace(world, config, collective::Group::first(world.size(), world.rank()), profile_, LinkRequest{});
   agree(world, [&] {
     if (is_root()) open_record(command);
   });

@@ -209,6 +209,10 @@ class Parser {
     command.add_option("--dtype", bench_collective_.dtype, "Element type on the wire; sums are fp32")
         ->capture_default_str()
         ->check(CLI::IsMember({"fp32", "bf16"}));
+    command
+        .add_option("--tune", bench_collective_.tune,
+                    "Write which algorithm is fastest up to which size, for this transport and these ranks; what else is in the file stays")
+        ->type_name("FILE");
     command.footer("Columns:\n" + bench_collective_columns_help() +
                    "\nExamples: mpirun -n 2 --bind-to none twinax bench collective --collective all_reduce\n"
                    "          twinax bench collective --set net.transport=loopback --ranks 4 --net ethernet-25g --set net.dilation=10\n");

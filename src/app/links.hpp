@@ -36,7 +36,7 @@ class Links {
   /// What steps use.
   [[nodiscard]] collective::Collectives& steps() { return *steps_; }
   /// What steps' collectives send through: shaped if there is a profile, and counted.
-  [[nodiscard]] net::Transport& transport() { return *counted_; }
+  [[nodiscard]] net::CountedTransport& transport() { return *counted_; }
   /// For figures, choices and dumps between steps.
   [[nodiscard]] collective::Collectives& control() { return *control_; }
   /// Where buffers of collectives are best made: in memory that peers read; null if there is none.

@@ -1,6 +1,7 @@
 """The benchmarks print the documented columns, check what arrives, and leave records that any HDF5 tool reads. No time is asserted."""
 import csv
 import io
+import tomllib
 import unittest
 
 import h5py
@@ -89,6 +90,8 @@ class Collective(BenchTest):
                     for row in rows:
                         self.assertEqual(row["wrong"], "" if row["collective"] == "barrier" else "0", row)
                         self.assertEqual(row["iterations"], "3")
+                        if row["collective"] == "barrier":
+                            self.assertEqual((row["type"], row["busbw_GB_per_s"]), ("", ""))
                         if row["collective"] not in ("broadcast", "barrier"):
                             self.assertEqual(row["type"], dtype)
                             self.assertEqual(int(row["size_bytes"]), int(row["count"]) * (4 if dtype == "fp32" else 2))
@@ -149,6 +152,20 @@ class Record(BenchTest):
             self.assertAlmostEqual(file["bench/seconds"][0] / 3 * 1e6 / float(rows[0]["latency_us"]), 1, places=4)
 
 
+class Tune(BenchTest):
+    def test_writes_an_algorithm_for_every_size_and_keeps_other_tables(self):
+        path = self.folder / "tune.toml"
+        for ranks in (2, 3):
+            self.rows("collective", ranks, "loopback", "--sizes", "1KiB,256KiB", "--tune", path)
+        tables = tomllib.loads(path.read_text())["loopback"]
+        for ranks in (2, 3):
+            choices = tables[f"ranks-{ranks}"][f"per-node-{ranks}"]
+            self.assertEqual(set(choices), {"all_gather", "reduce_scatter", "all_reduce", "broadcast"})
+            self.assertTrue(all(choices.values()))
+        self.rows("collective", 2, "loopback", "--collective", "broadcast", "--sizes", "1KiB", "--tune", path)
+        self.assertEqual(set(tomllib.loads(path.read_text())["loopback"]["ranks-2"]["per-node-2"]), set(choices))
+
+
 class Refusals(BenchTest):
     def refused(self, what, parts, *words, ranks=2):
         for transport in ("loopback", "mpi"):
@@ -174,6 +191,13 @@ class Refusals(BenchTest):
 
     def test_of_algorithms_that_can_not_run_here(self):
         self.assert_refused(self.bench("collective", 2, "loopback", "--algorithm", "native"), "native", "mpi")
+
+    def test_of_choices_that_nobody_could_use(self):
+        path = self.folder / "tune.toml"
+        self.refused("collective", ["--tune", "--net"], "--tune", path, "--net", "ethernet-1g")
+        self.refused("collective", ["--tune", "two or more"], "--tune", path, ranks=1)
+        path.write_text("all_gather = 3\n")
+        self.refused("collective", ["tune.toml"], "--tune", path)
 
     def test_of_records_that_can_not_be_written(self):
         self.refused("collective", ["no-such-folder"], "--record", "/proc/no-such-folder/run.h5")
