@@ -37,7 +37,7 @@ def prefixes(sweeps: list[Sweep], singles: list[Record]) -> list[str]:
 
 def report(sweeps: list[Sweep], singles: list[Record], problems: list[str], out: Path) -> None:
     """Writes everything."""
-    from . import page, run_figures, sweep_figures, table  # matplotlib takes a second to load: not before the files were found good
+    from . import bench_figures, page, run_figures, sweep_figures, table  # matplotlib takes a second to load: not before the files were found good
     from .summary import SweepSummary
     from .verdict import verdict_of
 
@@ -52,9 +52,11 @@ def report(sweeps: list[Sweep], singles: list[Record], problems: list[str], out:
         sections.append(page.sweep_section(summary, drawn))
         figures += drawn
     for record in singles:
-        drawn = run_figures.draw(record, out, next(names))
-        print(f"{record.name}: {table.run_line(record)}\n")
-        sections.append(page.run_section(record, drawn))
+        is_bench = record.kind == "bench"
+        drawn = (bench_figures if is_bench else run_figures).draw(record, out, next(names))
+        line = bench_figures.line(record) if is_bench else table.run_line(record)
+        print(f"{record.name}: {line}\n")
+        sections.append(page.run_section(record, line, drawn))
         figures += drawn
     page.write_page(out / "report.html", sections, problems)
     print(f"{len(figures)} figures (PNG and SVG) and report.html are in {out}")

@@ -18,6 +18,7 @@ STEP_COLUMNS = (
 )  # fmt: skip
 RANK_COLUMNS = ("seconds", "compute_seconds", "waiting_seconds", "memory_peak_bytes")
 EVALUATION_COLUMNS = ("step", "loss", "bits_per_byte", "tokens")
+BENCH_COLUMNS = ("test", "algorithm", "bytes", "seconds", "seconds_low", "seconds_high", "bus_bytes_per_second", "wrong")
 
 
 class LoadError(Exception):
@@ -46,6 +47,7 @@ class Record:
     steps: dict[str, numpy.ndarray]
     ranks: dict[str, numpy.ndarray]
     evaluation: dict[str, numpy.ndarray]
+    bench: dict[str, numpy.ndarray] = field(default_factory=dict)  # of a benchmark
 
     @property
     def dilation(self) -> float:
@@ -199,9 +201,16 @@ def _read_record(file: h5py.File, path: Path) -> Record:
         steps={name: column[:rows] for name, column in steps.items()},
         ranks={name: column[:rows] for name, column in ranks.items()},
         evaluation=_columns(file, "/evaluation", EVALUATION_COLUMNS, path),
+        bench=_bench(file, path) if head["kind"] == "bench" else {},
         **{name: head[name] for name in ("kind", "name", "command", "created_utc", "repeat", "warmup_steps", "parameters", "stands_for",
                                          "dilation_drift")},
     )  # fmt: skip
+
+
+def _bench(file: h5py.File, path: Path) -> dict[str, numpy.ndarray]:
+    """The figures of a benchmark; texts as such."""
+    columns = _columns(file, "/bench", BENCH_COLUMNS, path)
+    return {name: numpy.array([_text(v) for v in values], dtype=str) if values.dtype.kind in "SO" else values for name, values in columns.items()}
 
 
 def load_index(path: Path) -> Sweep:

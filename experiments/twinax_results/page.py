@@ -81,9 +81,9 @@ def sweep_section(summary: SweepSummary, drawn: list[Drawn]) -> str:
     return "\n".join(parts)
 
 
-def run_section(record: Record, drawn: list[Drawn]) -> str:
+def run_section(record: Record, line: str, drawn: list[Drawn]) -> str:
     """A single run: what it was, the figures, the conditions, its config."""
-    parts = [f"<h2>{_escape(record.name)}</h2>", f"<p>{_escape(table.run_line(record))}</p>"]
+    parts = [f"<h2>{_escape(record.name)}</h2>", f"<p>{_escape(line)}</p>"]
     parts += [_figure(figure) for figure in drawn]
     parts.append(_conditions([record]))
     return "\n".join(parts)

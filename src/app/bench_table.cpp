@@ -86,8 +86,20 @@ std::string text_head(std::span<const BenchColumn> columns, std::span<const std:
 }
 
 std::string columns_help(std::span<const BenchColumn> columns) {
+  constexpr std::size_t kIndent = 17;
+  constexpr std::size_t kWidth = 110;
   std::string text;
-  for (const BenchColumn& column : columns) text += fmt::format("  {:<14} {}\n", column.title, column.help);
+  for (const BenchColumn& column : columns) {
+    text += fmt::format("  {:<{}}", column.title, kIndent - 2);
+    std::string_view rest = column.help;
+    while (rest.size() > kWidth - kIndent) {
+      const std::size_t space = rest.rfind(' ', kWidth - kIndent);
+      if (space == std::string_view::npos) break;
+      text += fmt::format("{}\n{:<{}}", rest.substr(0, space), "", kIndent);
+      rest.remove_prefix(space + 1);
+    }
+    text += fmt::format("{}\n", rest);
+  }
   return text;
 }
 

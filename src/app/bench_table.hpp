@@ -34,7 +34,7 @@ using BenchCell = std::variant<std::monostate, std::int64_t, double, std::string
 /// The titles, aligned like the rows.
 [[nodiscard]] std::string text_head(std::span<const BenchColumn> columns, std::span<const std::string_view> shown);
 
-/// What the columns mean, for --help: a line each.
+/// What the columns mean, for --help: a line each, or more where it would be long.
 [[nodiscard]] std::string columns_help(std::span<const BenchColumn> columns);
 
 }  // namespace twinax::app

@@ -178,22 +178,24 @@ class Parser {
   void add_bench_net() {
     CLI::App& command = *bench_net_command_;
     add_bench_options(command, bench_net_, "1B..4MiB*4");
-    command
-        .add_option(
-            "--test", bench_net_.test,
-            "latency: half a round trip; bandwidth: a window of messages one way; bidirectional: both ways at once; incast: all ranks "
-            "to rank 0; all-pairs: each pair's latency (smallest size) and rate (largest), disjoint pairs at once; names with commas")
-        ->capture_default_str()
-        ->type_name("TESTS");
+    command.add_option("--test", bench_net_.test, "Names with commas of those below, or all")->capture_default_str()->type_name("TESTS");
     command.add_option("--window", bench_net_.window, "Messages in flight at once (fewer where they would be over 64 MiB)")
         ->capture_default_str()
         ->type_name("W")
         ->check(CLI::Range(1, 65536));
     command.add_option("--pair", bench_net_.pair, "Ranks of latency, bandwidth and bidirectional (default: the first and the last)")
         ->type_name("A,B");
-    command.footer("Columns:\n" + bench_net_columns_help() +
-                   "\nExamples: mpirun -n 2 twinax bench net --test latency,bandwidth\n"
-                   "          mpirun -n 4 twinax bench net --test incast --net ethernet-10g --csv\n");
+    command.footer(
+        "Tests:\n"
+        "  latency        one message there and one back: half of a round trip\n"
+        "  bandwidth      a window of messages one way, then an answer\n"
+        "  bidirectional  the same both ways at once; rates are the sum\n"
+        "  incast         a window of messages from every other rank to rank 0\n"
+        "  all-pairs      each pair's latency (at the smallest size) and rate (at the largest); disjoint pairs at once\n"
+        "\nColumns (from iterations on in CSV only):\n" +
+        bench_net_columns_help() +
+        "\nExamples: mpirun -n 2 twinax bench net --test latency,bandwidth\n"
+        "          mpirun -n 4 twinax bench net --test incast --net ethernet-10g --csv\n");
   }
 
   void add_bench_collective() {
@@ -213,7 +215,7 @@ class Parser {
         .add_option("--tune", bench_collective_.tune,
                     "Write which algorithm is fastest up to which size, for this transport and these ranks; what else is in the file stays")
         ->type_name("FILE");
-    command.footer("Columns:\n" + bench_collective_columns_help() +
+    command.footer("Columns (from iterations on in CSV only):\n" + bench_collective_columns_help() +
                    "\nExamples: mpirun -n 2 --bind-to none twinax bench collective --collective all_reduce\n"
                    "          twinax bench collective --set net.transport=loopback --ranks 4 --net ethernet-25g --set net.dilation=10\n");
   }

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <limits>
+#include <sstream>
+#include <string>
 
 #include <gmock/gmock.h>
 
@@ -45,6 +47,24 @@ TEST(ColumnsHelp, ExplainsEveryColumn) {
   for (const BenchColumn& column : kColumns) {
     EXPECT_THAT(columns_help(kColumns), HasSubstr(std::string(column.title)));
     EXPECT_THAT(columns_help(kColumns), HasSubstr(std::string(column.help)));
+  }
+}
+
+TEST(ColumnsHelp, BreaksLongLinesBetweenWordsAndLosesNone) {
+  const std::string words =
+      "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen";
+  const BenchColumn column{"t", "t", words};
+  const std::string help = columns_help(std::span(&column, 1));
+  std::istringstream lines(help);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 110U);
+  EXPECT_EQ(count, 2U);
+  std::istringstream found(help.substr(help.find("one")));
+  std::istringstream expected(words);
+  std::string a;
+  for (std::string b; expected >> b;) {
+    found >> a;
+    EXPECT_EQ(a, b);
   }
 }
 

@@ -3,6 +3,7 @@
 //   write_records faulty DIRECTORY   the same with what a report must name: too few runs, oversubscription, drift, an incomplete run
 //   write_records scaling DIRECTORY  a sweep over networks and numbers of ranks
 //   write_records single FILE        one run with evaluations
+//   write_records bench FILE         the figures of a benchmark: two algorithms of a collective, and messages
 //   write_records grow FILE          a run that goes on until it is killed; prints the steps flushed, a line each
 #include <chrono>
 #include <cmath>
@@ -220,6 +221,38 @@ void write_single(const std::string& file) {
   record.close();
 }
 
+void write_bench(const std::string& file) {
+  RecordHead head = head_of({.network = kNetworks[2]}, "bench");
+  head.kind = "bench";
+  head.environment.transport = "mpi";
+  head.environment.accelerator = "";
+  RunRecord record(file, head, true);
+  const auto add = [&](const char* test, const char* algorithm, std::int64_t bytes, double seconds) {
+    const double rate = static_cast<double>(bytes) / seconds;
+    record.append_bench({.test = test,
+                         .algorithm = algorithm,
+                         .type = "fp32",
+                         .bytes = bytes,
+                         .count = bytes / 4,
+                         .iterations = 10,
+                         .seconds = seconds,
+                         .seconds_low = seconds * 0.9,
+                         .seconds_high = seconds * 1.2,
+                         .bytes_per_second = rate,
+                         .bus_bytes_per_second = rate / 2,
+                         .bound_seconds = seconds / 2,
+                         .wrong = 0});
+  };
+  for (const std::int64_t bytes : {1 << 10, 1 << 16, 1 << 22}) {
+    add("all_gather", "ring", bytes, 1e-5 + 1e-9 * static_cast<double>(bytes));
+    add("all_gather", "native", bytes, 2e-5 + 5e-10 * static_cast<double>(bytes));
+  }
+  add("latency", "", 1, 1e-6);
+  add("latency", "", 1024, 2e-6);
+  add("bandwidth", "", 1 << 16, 1e-5);
+  record.close();
+}
+
 void grow(const std::string& file) {
   const Shape shape{.network = kNetworks[0]};
   RunRecord record(file, head_of(shape, "grow"), true);
@@ -242,6 +275,7 @@ int main(int argc, char** argv) {
     if (what == "demo" || what == "faulty") write_demo(argv[2], what == "faulty");
     if (what == "scaling") write_scaling(argv[2]);
     if (what == "single") write_single(argv[2]);
+    if (what == "bench") write_bench(argv[2]);
     if (what == "grow") grow(argv[2]);
   } catch (const twinax::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -67,7 +67,7 @@ class WrittenCase(unittest.TestCase):
     def write(self, what: str, name: str) -> Path:
         """Writes a sweep (into a folder) or a single record."""
         path = self.folder / name
-        if what != "single":
+        if what not in ("single", "bench"):
             path.mkdir()
         subprocess.run([WRITE_RECORDS, what, str(path)], check=True)
         return path

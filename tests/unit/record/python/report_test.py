@@ -76,6 +76,12 @@ class Report(WrittenCase):
         self.assertIn("bits a byte on held-out text", output)
         self.assertIn("s by the wall clock, ", output)
 
+    def test_a_benchmark(self):
+        output = self.report(self.write("bench", "bench.h5")).stdout
+        self.assertEqual(self.figures(), {"all_gather", "messages"})
+        self.assertIn("bench: bench, 9 figures on 2 ranks, mpi; emulated Ethernet 25G; all checked elements right.", output)
+        self.assertIn("all checked elements right", self.page())
+
     def test_a_killed_run_is_drawn_and_said_to_be_incomplete(self):
         writer, path = self.grow(steps=5)
         writer.kill()
