@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator
 
 from . import figures, words
 from .load import Record
@@ -28,11 +29,24 @@ def _lines(axis, record: Record, chosen: numpy.ndarray, names: numpy.ndarray, va
     return handles
 
 
-def _sizes_below(axis) -> None:
+def _size(value: float) -> str:
+    """64 KiB; without digits that say nothing."""
+    scale, unit = words.unit_of(value, words.BYTE_UNITS)
+    return f"{value / scale:.3g} {unit}"
+
+
+def _axes(axis, sizes: numpy.ndarray) -> None:
+    """Both logarithmic; measured sizes below, as many as there is room for, and plain digits beside."""
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
-    axis.set_xlabel("size [B]")
-    axis.xaxis.set_major_formatter(lambda value, _: words.bytes_(value).replace(" ", ""))
+    different = numpy.unique(sizes)
+    ticks = different[:: -(-len(different) // 6)] if len(different) else different
+    axis.set_xticks(ticks, [_size(float(tick)) for tick in ticks])
+    axis.minorticks_off()
+    low, high = axis.get_ylim()
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
+    axis.yaxis.set_major_formatter(lambda value, _: f"{value:.6g}" if value >= 1e-4 else f"{value:.0e}")
+    axis.set_xlabel("size")
 
 
 def bus_bandwidth(record: Record, test: str, folder: Path, name: str) -> figures.Drawn:
@@ -42,7 +56,7 @@ def bus_bandwidth(record: Record, test: str, folder: Path, name: str) -> figures
     low, high = (bench["bus_bytes_per_second"] * bench["seconds"] / bench[f"seconds_{end}"] * pace for end in ("high", "low"))
     chosen = bench["test"] == test
     handles = _lines(axis, record, chosen, bench["algorithm"], bench["bus_bytes_per_second"] * pace, (low, high))
-    _sizes_below(axis)
+    _axes(axis, bench["bytes"][chosen])
     axis.set_ylabel("bus bandwidth [GB/s]")
     note = f"Medians with 95% intervals; what each rank must send at least, over the time of the slowest. {_clock_note(record)}"
     return figures.finish(figure, folder, name, note, figures.legend_above(figure, handles, 6))
@@ -62,8 +76,8 @@ def messages(record: Record, folder: Path, name: str) -> figures.Drawn:
     handles = _lines(right, record, ~is_pair & ~is_latency, bench["test"], rates[0], (rates[2], rates[1]))
     right.set_ylabel("rate [GB/s]")
     right.set_title("Rate")
-    for axis in (left, right):
-        _sizes_below(axis)
+    for axis, chosen in ((left, is_latency), (right, ~is_pair & ~is_latency)):
+        _axes(axis, bench["bytes"][chosen])
     note = f"Medians with 95% intervals. {_clock_note(record)}"
     return figures.finish(figure, folder, name, note, figures.legend_above(figure, handles, 4) if handles else 0)
 

@@ -202,8 +202,9 @@ class CollectiveBench {
     std::int64_t most = 0;
     for (Contender& contender : contenders) {
       contender.plan = {};
-      double fastest = std::numeric_limits<double>::infinity();
-      for (int i = 0; i < session_.arguments().warmup; ++i) fastest = std::min(fastest, timed(collective, contender, elements, 1).value);
+      double fastest = timed(collective, contender, elements, 1).value;
+      const std::int64_t warmup = session_.agreed({.iterations = warmup_of({fastest}, session_.arguments().warmup)}).iterations;
+      for (std::int64_t i = 1; i < warmup; ++i) fastest = std::min(fastest, timed(collective, contender, elements, 1).value);
       plan(contender, fastest);
       // A short one takes less when it isn't alone.
       if (contender.plan.repeats > 1) plan(contender, timed(collective, contender, elements, contender.plan.repeats).value);

@@ -166,7 +166,9 @@ ExchangeResult Exchange::run(const ExchangeOptions& options) {
     return (clock_.now() - begin) / static_cast<double>(repeats);
   };
   Seconds fastest = timed(1);
-  for (std::int64_t i = 1; i < options.warmup; ++i) fastest = std::min(fastest, timed(1));
+  BenchPlan warmup{.iterations = warmup_of(fastest, options.warmup)};
+  order(warmup);
+  for (std::int64_t i = 1; i < warmup.iterations; ++i) fastest = std::min(fastest, timed(1));
   BenchPlan plan = plan_of(fastest, options.iterations);
   order(plan);
   if (plan.repeats > 1) {  // a short one takes less when it isn't alone

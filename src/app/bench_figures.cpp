@@ -92,6 +92,20 @@ BenchPlan plan_of(Seconds once, std::int64_t asked_iterations) {
   return plan;
 }
 
+std::int64_t warmup_of(Seconds once, std::int64_t asked) {
+  constexpr Seconds kLongest{1};
+  const double fit = std::floor(kLongest.value / std::max(once.value, 1e-9));
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::min(fit, 1e9)), 1, std::max<std::int64_t>(asked, 1));
+}
+
+std::int64_t window_of(Bytes size, std::int64_t asked, BytesPerSecond rate) {
+  constexpr Bytes kMost = mib(64);
+  constexpr double kSeconds = 0.25;
+  std::int64_t fit = kMost.value / size.value;
+  if (rate.value > 0) fit = std::min(fit, static_cast<std::int64_t>(rate.value * kSeconds) / size.value);
+  return std::clamp<std::int64_t>(fit, 1, asked);
+}
+
 float given_element(int member, std::size_t i) {
   return static_cast<float>(mixed(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(member) + 1) % 13) - 6;
 }

@@ -56,6 +56,12 @@ struct BenchPlan {
 /// As often as asked; with 0 asked, 30 times, less often (but 5 times) if that took over 3 s. An iteration takes 200 us or more.
 [[nodiscard]] BenchPlan plan_of(Seconds once, std::int64_t asked_iterations);
 
+/// How many operations go before, the first of which took `once`: as many as asked, or as take 1 s.
+[[nodiscard]] std::int64_t warmup_of(Seconds once, std::int64_t asked);
+/// How many messages of a size are in flight at once: as many as asked, or as take 64 MiB, or, at a network's rate, a quarter of a second.
+/// `rate` is 0 where it is not known.
+[[nodiscard]] std::int64_t window_of(Bytes size, std::int64_t asked, BytesPerSecond rate);
+
 /// Element i of what a member gives to a collective that is checked: a whole number from -6 to 6, so that sums are exact in any order.
 [[nodiscard]] float given_element(int member, std::size_t i);
 /// Byte i of a message that is checked.

@@ -114,15 +114,12 @@ class NetBench {
     if (session_.is_root()) session_.print_table_head("# " + title, shown);
   }
 
-  [[nodiscard]] std::int64_t window_of(Bytes size) const {
-    constexpr Bytes kMost = mib(64);
-    return std::clamp<std::int64_t>(kMost.value / size.value, 1, tests_.window);
-  }
-
   [[nodiscard]] ExchangeOptions options(Pattern pattern, Bytes size) const {
+    const net::Profile* profile = session_.profile();
+    const BytesPerSecond rate = profile == nullptr ? BytesPerSecond{0} : best_rate(false, *profile);
     return {.pattern = pattern,
             .size = size,
-            .in_flight = pattern == Pattern::Latency ? 1 : window_of(size),
+            .in_flight = pattern == Pattern::Latency ? 1 : window_of(size, tests_.window, rate),
             .iterations = session_.arguments().iterations,
             .warmup = session_.arguments().warmup,
             .check = session_.arguments().check};
@@ -180,8 +177,8 @@ class NetBench {
     for (int r = 1; r < place.ranks; ++r) is_one_host = is_one_host && session_.share_host(0, r);
     for (const Bytes size : tests_.sizes) {
       record::BenchRow row{.test = "incast", .type = "byte", .bytes = size.value, .count = size.value, .to = 0};
-      ExchangeOptions how = options(Pattern::Incast, size);
-      how.in_flight = std::max<std::int64_t>(1, std::min(how.in_flight, window_of(size * (place.ranks - 1))));
+      ExchangeOptions how = options(Pattern::Incast, size * (place.ranks - 1));  // the window of all senders together
+      how.size = size;
       if (rank() == 0) {
         if (const net::Profile* profile = session_.profile()) {
           row.bound_seconds = least_incast_time(size, place, *profile).value / (place.ranks - 1);

@@ -44,7 +44,7 @@ void add_bench_options(CLI::App& command, BenchArguments& arguments, const char*
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(0, 1000000));
-  command.add_option("--warmup", arguments.warmup, "Operations before, which are not counted")
+  command.add_option("--warmup", arguments.warmup, "Operations before, which are not counted (fewer where they would take over 1 s)")
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
@@ -179,7 +179,9 @@ class Parser {
     CLI::App& command = *bench_net_command_;
     add_bench_options(command, bench_net_, "1B..4MiB*4");
     command.add_option("--test", bench_net_.test, "Names with commas of those below, or all")->capture_default_str()->type_name("TESTS");
-    command.add_option("--window", bench_net_.window, "Messages in flight at once (fewer where they would be over 64 MiB)")
+    command
+        .add_option("--window", bench_net_.window,
+                    "Messages in flight at once (fewer where they would be over 64 MiB, or 0.25 s of an emulated network)")
         ->capture_default_str()
         ->type_name("W")
         ->check(CLI::Range(1, 65536));

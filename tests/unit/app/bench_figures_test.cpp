@@ -88,6 +88,21 @@ TEST(BenchPlan, RepeatsWhatIsShortAndMeasuresLessOftenWhatIsLong) {
   EXPECT_EQ(plan_of({0}, 0).repeats, 1000);
 }
 
+TEST(BenchPlan, WarmsUpForASecondAtMost) {
+  EXPECT_EQ(warmup_of({1e-6}, 5), 5);
+  EXPECT_EQ(warmup_of({0.3}, 5), 3);
+  EXPECT_EQ(warmup_of({10}, 5), 1);
+  EXPECT_EQ(warmup_of({0}, 5), 5);
+}
+
+TEST(BenchPlan, HasFewerLargeMessagesInFlight) {
+  EXPECT_EQ(window_of({1}, 64, {0}), 64);
+  EXPECT_EQ(window_of(mib(4), 64, {0}), 16);
+  EXPECT_EQ(window_of(mib(100), 64, {0}), 1);
+  EXPECT_EQ(window_of({1000}, 64, {40000}), 10) << "a quarter of a second";
+  EXPECT_EQ(window_of({1000}, 64, {1}), 1);
+}
+
 TEST(CountWrong, FindsEveryElementThatDiffers) {
   std::vector<float> found(1000);
   const auto expected = [](std::size_t i) { return summed_element(3, i, Dtype::Fp32); };
