@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "twinax/base/error.hpp"
+#include "twinax/net/ucx_transport.hpp"
 #include "twinax/record/dump.hpp"
 #include "twinax/record/environment.hpp"
 
@@ -29,6 +30,7 @@ record::RecordHead head_of(const net::World& world, const RunRequest& request, c
   head.environment.ranks = ranks;
   head.environment.ranks_per_node = ranks_per_node;
   head.environment.mpi = world.mpi_version();
+  head.environment.ucx = net::ucx_version();
   head.environment.transport = request.config.text("net.transport");
   const std::string& profile = request.config.text("net.profile");
   head.environment.network = profile == "none" ? "" : profile;

@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   net::WorldOptions options;
   options.argc = &argc;
   options.argv = &argv;
+  if (const char* const name = std::getenv("TWINAX_TEST_TRANSPORT")) options.transport = name;
   return net::run_world(options, [](net::World& world) {
     test::the_world = &world;
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
