@@ -66,12 +66,12 @@ std::vector<std::byte> UcxWorker::address() const {
 
 bool UcxWorker::sleep() {
   const ucs_status_t armed = ucp_worker_arm(worker_.get());
-  if (armed == UCS_ERR_BUSY) return progress();  // something came in between
+  if (armed == UCS_ERR_BUSY) return progress();  // something came in between, or a send waits for room
   check_ucx(armed, "arming the events of UCX");
   const bool is_woken = wait_readable(event_descriptor_, kLongestSleepNs);
-  if (sleeps_ == nullptr) return true;
-  ++sleeps_->sleeps;
-  if (!is_woken) count_timeout();
+  if (sleeps_ != nullptr) ++sleeps_->sleeps;
+  if (is_woken) return progress();
+  if (sleeps_ != nullptr) count_timeout();
   return true;
 }
 

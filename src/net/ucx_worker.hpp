@@ -22,8 +22,8 @@ class UcxWorker {
   [[nodiscard]] std::vector<std::byte> address() const;
   /// Moves what can be moved now; whether anything was.
   bool progress() { return ucp_worker_progress(worker_.get()) != 0; }
-  /// Sleeps until something happens, 50 ms at most. Returns false, at once, if UCX has work that no event will announce: then the caller
-  /// progresses, and rests by itself if that moves nothing.
+  /// Sleeps until something happens, 50 ms at most, and moves what came. Returns false, at once, where UCX doesn't let it sleep though
+  /// there is nothing to move, as over TCP as long as a peer has not accepted a connection: then the caller rests by itself.
   bool sleep();
 
  private:
