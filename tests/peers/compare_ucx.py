@@ -46,7 +46,7 @@ def raw(size, messages, wires):
         server.wait(timeout=10)
     finally:
         server.kill()
-    numbers = re.findall(r"^\s*\d[\d.\s]*$", client.stdout, re.MULTILINE)
+    numbers = re.findall(r"^ *\d+(?: +(?:[\d.]+|inf)){7}$", client.stdout, re.MULTILINE)
     if client.returncode != 0 or not numbers:
         sys.exit(f"ucx_perftest failed with {client.returncode}:\n{client.stdout}{client.stderr}")
     return float(numbers[-1].split()[5]) * 2**20  # overall bandwidth, in MiB
