@@ -65,8 +65,13 @@ std::vector<std::byte> UcxWorker::address() const {
 }
 
 bool UcxWorker::sleep() {
-  const ucs_status_t armed = ucp_worker_arm(worker_.get());
-  if (armed == UCS_ERR_BUSY) return progress();  // something came in between, or a send waits for room
+  constexpr int kAttempts = 4;  // arming first takes the signals of earlier messages, one or two at a time, and says that it is busy
+  ucs_status_t armed = UCS_ERR_BUSY;
+  for (int i = 0; armed == UCS_ERR_BUSY; ++i) {
+    if (i == kAttempts) return false;
+    armed = ucp_worker_arm(worker_.get());
+    if (armed == UCS_ERR_BUSY && progress()) return true;  // something came in between
+  }
   check_ucx(armed, "arming the events of UCX");
   const bool is_woken = wait_readable(event_descriptor_, kLongestSleepNs);
   if (sleeps_ != nullptr) ++sleeps_->sleeps;
