@@ -28,7 +28,7 @@ test: ## install what the tests need, then build and run all of them
 	cloud/demo_text.sh
 	ctest --preset release
 
-bench: ## the shaper's exactness, steps against their lower bounds, one rank against PyTorch
+bench: ## the shaper's exactness, the ucx transport against ucx_perftest, steps against their lower bounds, one rank against PyTorch
 	cloud/install.sh test
 	cmake --preset release
 	cmake --build --preset release
@@ -39,6 +39,7 @@ bench: ## the shaper's exactness, steps against their lower bounds, one rank aga
 	python3 tests/peers/scaling.py build/twinax
 	$(MPIRUN) -n 2 build/twinax sweep experiments/demo.toml --out results/bench
 	build/twinax report results/bench/*.h5 -o results/bench
+	python3 tests/peers/compare_ucx.py build/tests/ucx_bench || test $$? -eq 77
 	python3 tests/peers/compare.py build/tests/gpt_bench
 
 format: ## lay out all C++ sources as .clang-format says

@@ -30,6 +30,27 @@ function(twinax_test name)
   endif()
 endfunction()
 
+# twinax_test_over_ucx(NAME RANKS 1 2 ..): the executable of a twinax_test with RANKS once more, on a world whose bytes go through UCX: over
+# shared memory as NAME.ucx_shm.nK, over TCP on the loopback device as NAME.ucx_tcp.nK.
+function(twinax_test_over_ucx name)
+  cmake_parse_arguments(test "" "TIMEOUT" "RANKS;LABELS" ${ARGN})
+  if(NOT test_TIMEOUT)
+    set(test_TIMEOUT 60)
+  endif()
+  foreach(ranks ${test_RANKS})
+    foreach(wires shm tcp)
+      set(run ${name}.ucx_${wires}.n${ranks})
+      add_test(NAME ${run} COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} $<TARGET_FILE:${name}>)
+      set(devices)
+      if(wires STREQUAL "tcp")
+        set(devices UCX_NET_DEVICES=lo)
+      endif()
+      set_tests_properties(${run} PROPERTIES LABELS "mpi;ucx;${test_LABELS}" PROCESSORS ${ranks} TIMEOUT ${test_TIMEOUT}
+        ENVIRONMENT "${twinax_test_environment};TWINAX_TEST_TRANSPORT=ucx;UCX_TLS=self,${wires};${devices}")
+    endforeach()
+  endforeach()
+endfunction()
+
 # twinax_sanitized_program(NAME): what a program needs so that the suppressions of tests/support match in a sanitizer build.
 function(twinax_sanitized_program name)
   if(TWINAX_SANITIZE)

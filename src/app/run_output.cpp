@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "twinax/base/error.hpp"
+#include "twinax/net/ucx_transport.hpp"
 #include "twinax/record/dump.hpp"
 #include "twinax/record/environment.hpp"
 
@@ -59,6 +60,7 @@ record::Environment environment_of(const net::World& world, const Config& config
   environment.ranks = ranks;
   environment.ranks_per_node = ranks_per_node;
   environment.mpi = world.mpi_version();
+  environment.ucx = net::ucx_version();
   environment.transport = config.text("net.transport");
   const std::string& profile = config.text("net.profile");
   environment.network = profile == "none" ? "" : profile;

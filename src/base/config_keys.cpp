@@ -64,7 +64,9 @@ std::vector<KeyDeclaration> declare() {
       real("optimizer.weight_decay", "0.1", 0, 1000, "of matrices and embeddings; biases and norms don't decay"),
       real("optimizer.clip_norm", "1", 0, 1e30, "the global gradient norm is clipped to this; 0 = never"),
 
-      text("net.transport", "mpi", "mpi: ranks are processes under mpirun; loopback: threads of one process", {"mpi", "loopback"}),
+      text("net.transport", "mpi",
+           "mpi, ucx: ranks are processes under mpirun, whose bytes go by MPI or by UCX; loopback: threads of one process",
+           {"mpi", "ucx", "loopback"}),
       text("net.profile", "none", "network to emulate, a name of the catalog; none = as fast as the machine"),
       text("net.catalog", "", "file of network profiles; empty = experiments/catalog/networks.toml"),
       integer("net.ranks_per_node", "0", 0, 1e6, "ranks of an emulated node; 0 = 1 under a profile, else all ranks of a host"),

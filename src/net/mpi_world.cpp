@@ -1,3 +1,5 @@
+#include "net/mpi_world.hpp"
+
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -45,7 +47,7 @@ std::vector<int> gather_ranks(const MpiComm& world, const MpiComm& host) {
 
 class MpiWorld final : public World {
  public:
-  explicit MpiWorld(Seconds longest_wait)
+  MpiWorld(Seconds longest_wait, const ProcessTransport& make)
       : world_(duplicate(MPI_COMM_WORLD)),
         host_(split_by_host(world_.get())),
         hosts_(gather_hosts(world_)),
@@ -57,7 +59,7 @@ class MpiWorld final : public World {
                  .activity = &activities_[1],
                  .has_spare_cores = has_spare_cores(host_.size()),
                  .has_core_each = bound_cores() >= host_.size()},
-        transport_(make_mpi_transport(world_, context_)) {
+        transport_(make(world_, context_, hosts_)) {
     watchdog_.emplace(WatchdogOptions{.clock = &clock_,
                                       .longest_wait = longest_wait,
                                       .beat = [this] { board_.beat(activities_, clock_.now()); },
@@ -136,10 +138,10 @@ class MpiWorld final : public World {
 
 }  // namespace
 
-int run_mpi_world(const WorldOptions& options, const std::function<int(World&)>& body) {
+int run_processes(const WorldOptions& options, const std::function<int(World&)>& body, const ProcessTransport& make) {
   const MpiEnv env(options.argc, options.argv);
   try {
-    MpiWorld world(options.longest_wait);
+    MpiWorld world(options.longest_wait, make);
     try {
       const int code = body(world);
       world.leave();
@@ -152,6 +154,12 @@ int run_mpi_world(const WorldOptions& options, const std::function<int(World&)>&
     MpiEnv::abort(EXIT_FAILURE);
   }
   return EXIT_FAILURE;
+}
+
+int run_mpi_world(const WorldOptions& options, const std::function<int(World&)>& body) {
+  return run_processes(options, body, [](const MpiComm& world, const WaitContext& context, const std::vector<std::string>& /*hosts*/) {
+    return make_mpi_transport(world, context);
+  });
 }
 
 }  // namespace twinax::net

@@ -80,6 +80,11 @@ bool Wait::spin_or_yield() {
   return true;
 }
 
+bool Wait::rest_awake() {
+  check_ending();
+  return spin_or_yield();
+}
+
 void Wait::rest_until(Seconds deadline) {
   check_ending();
   if (spin_or_yield()) return;

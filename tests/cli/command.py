@@ -30,11 +30,19 @@ def run(arguments, timeout=60, environment=None):
     return Result(done)
 
 
+UCX_WIRES = {"ucx_shm": {"UCX_TLS": "self,shm"}, "ucx_tcp": {"UCX_TLS": "self,tcp", "UCX_NET_DEVICES": "lo"}}
+
+
+def environment_of(transport):
+    """What narrows UCX to the wires that a name like "ucx_shm" stands for."""
+    return UCX_WIRES.get(transport, {})
+
+
 def launch(ranks, transport):
     """The words before a subcommand's arguments, and those after."""
     if transport == "loopback":
         return [BINARY], ["--set", "net.transport=loopback", "--ranks", ranks]
-    return [*MPIRUN, "-n", ranks, BINARY], []
+    return [*MPIRUN, "-n", ranks, BINARY], ["--set", f"net.transport={transport.split('_')[0]}"]
 
 
 class CommandTest(unittest.TestCase):
@@ -55,7 +63,7 @@ class CommandTest(unittest.TestCase):
         before, after = launch(ranks, transport)
         settings = {**SMALL, "data.path": self.text, **{k.replace("__", "."): v for k, v in keys.items()}}
         sets = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-        return run([*before, "train", EXPERIMENT, *after, "--quiet", *sets, *extra], timeout)
+        return run([*before, "train", EXPERIMENT, *after, "--quiet", *sets, *extra], timeout, environment_of(transport))
 
     def assert_refused(self, result, *parts):
         """One error from one rank, a code that is not 0, and each part in the message."""

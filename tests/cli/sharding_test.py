@@ -24,6 +24,7 @@ class Sharding(CommandTest):
         runs = [(ranks, "loopback", strategy, {}) for ranks in (1, 2, 3, 4) for strategy in ("full", "replicate")]
         runs += [(2, "mpi", "full", {}), (3, "mpi", "replicate", {}), (4, "mpi", "full", {})]
         runs += [(3, "mpi", "full", {"collective__implementation": "native"}), (2, "mpi", "replicate", {"collective__implementation": "native"})]
+        runs += [(2, "ucx_shm", "full", {}), (3, "ucx_shm", "replicate", {}), (4, "ucx_tcp", "full", {}), (2, "ucx_tcp", "full", shaped), (2, "ucx", "full", {})]
         runs += [(3, "loopback", "full", {"collective__algorithm": "pairwise"}), (2, "mpi", "full", shaped), (3, "loopback", "replicate", shaped)]
         runs += [(4, "loopback", "full", {"net__profile": "ethernet-400g", "net__dilation": 200, "net__ranks_per_node": 2}), (3, "loopback", "full", {"train__batch": 1})]
         runs += [(2, "loopback", "full", {"fsdp__limiter": "none", "fsdp__prefetch": 3})]

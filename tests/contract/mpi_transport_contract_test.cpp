@@ -7,14 +7,15 @@
 namespace twinax::net {
 namespace {
 
-TransportRowUnderTest mpi(const std::string& wrapping) {
+TransportRowUnderTest processes(const std::string& wrapping) {
   return {wrapping, [wrapping](const RankBody& body) {
             const auto board = test::world().share(NicBoard::size(test::world().size()));
             with_wrapping(wrapping, test::world().transport(), test::world().wait_context(), board, body);
           }};
 }
 
-INSTANTIATE_TEST_SUITE_P(Mpi, TransportContract, ::testing::Values(mpi("bare"), mpi("shaped"), mpi("counted")), row_name);
+INSTANTIATE_TEST_SUITE_P(Processes, TransportContract, ::testing::Values(processes("bare"), processes("shaped"), processes("counted")),
+                         row_name);
 
 /// With a wait for each of them this would outlast the time limit of a test.
 TEST(MpiTransport, GivesUpMessagesThatNobodyTakesTogether) {

@@ -12,7 +12,11 @@
 namespace twinax::test {
 namespace {
 
-constexpr unsigned kLongestTestSeconds = 50;
+/// More in slow runs.
+unsigned longest_test_seconds() {
+  const char* const wanted = std::getenv("TWINAX_TEST_SECONDS");
+  return wanted == nullptr ? 50U : static_cast<unsigned>(std::atoi(wanted));
+}
 
 net::World* the_world = nullptr;  // set by main for as long as tests run
 char running_test[256] = {};      // read by the signal handler
@@ -38,7 +42,7 @@ class AgreeAfterEachTest final : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo& info) override {
     const std::string name = std::string(info.test_suite_name()) + "." + info.name() + "\n";
     name.copy(running_test, sizeof running_test - 1);
-    alarm(kLongestTestSeconds);
+    alarm(longest_test_seconds());
   }
   void OnTestEnd(const testing::TestInfo& info) override {
     std::optional<std::string> mine;
@@ -64,6 +68,7 @@ int main(int argc, char** argv) {
   net::WorldOptions options;
   options.argc = &argc;
   options.argv = &argv;
+  if (const char* const name = std::getenv("TWINAX_TEST_TRANSPORT")) options.transport = name;
   return net::run_world(options, [](net::World& world) {
     test::the_world = &world;
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();

@@ -52,6 +52,12 @@ class MpiError : public NativeError {
   using NativeError::NativeError;
 };
 
+/// A UCX call failed.
+class UcxError : public NativeError {
+ public:
+  using NativeError::NativeError;
+};
+
 /// An HDF5 call failed.
 class Hdf5Error : public NativeError {
  public:

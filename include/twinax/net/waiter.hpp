@@ -46,7 +46,9 @@ class Wait {
 
   /// Lets others run between two looks at what is waited for.
   void rest() { rest_until(Seconds{std::numeric_limits<double>::infinity()}); }
-  /// The same, but not beyond `deadline`.
+  /// As long as a wait is young: spins or yields once. False, at once, when it is time to sleep.
+  [[nodiscard]] bool rest_awake();
+  /// The same as rest(), but not beyond `deadline`.
   void rest_until(Seconds deadline);
   /// Sleeps until `deadline` (at most 50 ms at a time): nothing can be done before it.
   void sleep_until(Seconds deadline);

@@ -91,7 +91,7 @@ TEST(World, ListsTheTransportsWhenOneIsUnknown) {
   WorldOptions options;
   options.transport = "pigeons";
   EXPECT_THAT([&] { static_cast<void>(run_world(options, [](World&) { return 0; })); },
-              ::testing::ThrowsMessage<InvalidArgument>(HasSubstr("\"pigeons\"; there are: mpi, loopback")));
+              ::testing::ThrowsMessage<InvalidArgument>(HasSubstr("\"pigeons\"; there are: mpi, ucx, loopback")));
 }
 
 }  // namespace
