@@ -157,8 +157,8 @@ void BenchSession::print_head(std::string_view what, std::span<const BenchColumn
       fmt::print(to, "# EMULATED network {}: {} a node and direction, latency {}, {} rank(s) a node\n", profile_->name,
                  for_people(profile_->usable_rate() * dilation()), for_people(profile_->latency / dilation()), place_.ranks_per_node);
       if (dilation() != 1) {
-        fmt::print(to, "# dilation {:.4g}: {} here stand for 1 s there; times and rates below are the emulated network's\n", dilation(),
-                   for_people(Seconds{dilation()}));
+        fmt::print(to, "# dilation {:.4g}: a second there takes so many here; times and rates below are the emulated network's\n",
+                   dilation());
       }
       fmt::print(to, "# bound: the least time on such a network\n");
     } else {
