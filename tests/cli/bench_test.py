@@ -165,6 +165,14 @@ class Tune(BenchTest):
         self.rows("collective", 2, "loopback", "--collective", "broadcast", "--sizes", "1KiB", "--tune", path)
         self.assertEqual(set(tomllib.loads(path.read_text())["loopback"]["ranks-2"]["per-node-2"]), set(choices))
 
+    def test_is_what_training_then_uses(self):
+        path, record = self.folder / "tune.toml", self.folder / "run.h5"
+        self.rows("collective", 2, "mpi", "--collective", "reduce_scatter", "--algorithm", "recursive,native", "--sizes", "1KiB", "--tune", path)
+        result = self.train(2, "mpi", train__steps=1, collective__tune=path, record__path=record)
+        self.assertEqual(result.code, 0, result.err)
+        with h5py.File(record) as file:
+            self.assertIn("collective reduce_scatter any: recursive", file.attrs["choices"].decode())
+
 
 class Refusals(BenchTest):
     def refused(self, what, parts, *words, ranks=2):
