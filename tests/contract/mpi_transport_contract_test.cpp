@@ -1,4 +1,5 @@
 #include <cstddef>
+#include <cstdlib>
 #include <vector>
 
 #include "contract/transport_contract.hpp"
@@ -19,6 +20,7 @@ INSTANTIATE_TEST_SUITE_P(Processes, TransportContract, ::testing::Values(process
 
 /// With a wait for each of them this would outlast the time limit of a test.
 TEST(MpiTransport, GivesUpMessagesThatNobodyTakesTogether) {
+  if (std::getenv("TWINAX_TEST_TRANSPORT") != nullptr) GTEST_SKIP() << "UCX gives the peer up with them: see net_ucx_transport_test";
   World& world = test::world();
   constexpr std::size_t kMessages = 400, kBytes = 1 << 20;  // too large to be sent before they are asked for
   static const std::vector<std::byte> data(kBytes);         // outlives the messages that MPI is left with
