@@ -28,7 +28,7 @@ test: ## install what the tests need, then build and run all of them
 	cloud/demo_text.sh
 	ctest --preset release
 
-bench: ## the shaper's exactness, the ucx transport against ucx_perftest, steps against their lower bounds, one rank against PyTorch
+bench: ## the shaper, collectives in a node, the ucx transport, steps against their lower bounds, one rank and two against PyTorch
 	cloud/install.sh test
 	cmake --preset release
 	cmake --build --preset release

@@ -175,7 +175,8 @@ TEST(DirectCollectives, AreWhatAutoMeansInANode) {
     NodeMemory node(memory, 2, group.index, kHeap);
     const auto names = [&](const OwnOptions& options) {
       std::string text;
-      for (const Choice& choice : make_own(transport, group, options)->choices()) text += choice.algorithm + " ";
+      const auto collectives = make_own(transport, group, options);
+      for (const Choice& choice : collectives->choices()) text += choice.algorithm + " ";
       return text;
     };
     EXPECT_EQ(names({.node = &node, .wait = wait}), "direct direct direct direct ");
