@@ -156,13 +156,14 @@ std::unique_ptr<OwnCollectives> make_own(net::Transport& transport, Group group,
   }
   const int per_node = std::max(options.ranks_per_node, 1);
   const NodeLayout layout{.nodes = (group.size() + per_node - 1) / per_node, .ranks_per_node = per_node};
-  Means means{.channel = Channel(transport, group, options.lane, options.segment, options.activity, options.clock),
-              .layout = layout,
-              .team = nullptr};
+  std::unique_ptr<direct::Team> team;
   if (options.node != nullptr) {
     if (options.wait.clock == nullptr) throw InvalidArgument("direct collectives wait by a clock, and there is none");
-    means.team = std::make_unique<direct::Team>(*options.node, group, options.wait, options.count);
+    team = std::make_unique<direct::Team>(*options.node, group, options.wait, options.count);
   }
+  Means means{.channel = Channel(transport, std::move(group), options.lane, options.segment, options.activity, options.clock),
+              .layout = layout,
+              .team = std::move(team)};
   return std::make_unique<ChosenCollectives>(std::move(means), options);
 }
 

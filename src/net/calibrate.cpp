@@ -104,7 +104,7 @@ class Calibrator {
   void follow();
 
  private:
-  enum Flows : std::size_t { kPair, kAll, kInNode };
+  enum Flows : std::size_t { PairFlows, AllFlows, InNodeFlows };
   template <class IsDone>
   void look_until(int peer, const IsDone& is_done);
   void await(Request request) {
@@ -229,15 +229,15 @@ Calibration Calibrator::lead() {
     return figures;
   };
   Calibration measured;
-  measured.pair = measure(kPair);
+  measured.pair = measure(PairFlows);
   measured.small_of_all = measured.pair.small_message;
   measured.large_of_all = measured.pair.large_message;
-  measured.flows = narrow<int>(flows_[kAll].size());
+  measured.flows = narrow<int>(flows_[AllFlows].size());
   if (measured.flows > 1) {
-    measured.small_of_all = time_per_message(kAll, options_.small);
-    measured.large_of_all = time_per_message(kAll, options_.large);
+    measured.small_of_all = time_per_message(AllFlows, options_.small);
+    measured.large_of_all = time_per_message(AllFlows, options_.large);
   }
-  if (!flows_[kInNode].empty()) measured.in_node = measure(kInNode);
+  if (!flows_[InNodeFlows].empty()) measured.in_node = measure(InNodeFlows);
   give({.task = Task::End});
   return measured;
 }

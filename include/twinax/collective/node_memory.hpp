@@ -33,7 +33,7 @@ class NodeMemory final : public std::pmr::memory_resource {
   [[nodiscard]] int index() const { return index_; }
   /// A member's block of control memory: kControlBytes of it, at a cache line.
   [[nodiscard]] std::byte* control(int member) const;
-  static constexpr std::size_t kControlBytes = 4 * 64 + 2 * kSlotBytes;
+  static constexpr std::size_t kControlBytes = std::size_t{4} * 64 + 2 * kSlotBytes;
 
   /// Where bytes lie in the common memory; none if they are not wholly in this member's heap.
   [[nodiscard]] std::optional<std::uint64_t> offset_of(const void* begin, std::size_t bytes) const;
