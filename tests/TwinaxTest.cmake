@@ -1,10 +1,16 @@
+# How long a test may take if it doesn't say: a limit against hangs, so wide that a busy machine and a sanitizer fit in.
+set(twinax_test_seconds 60)
+if(TWINAX_SANITIZE)
+  set(twinax_test_seconds 300)
+endif()
+
 # twinax_test(NAME SOURCES a.cpp ... [LINK target ...] [RANKS 1 2 3 4] [LABELS label ...] [TIMEOUT seconds])
 # The one way to add a GoogleTest executable. Without RANKS it runs alone (GoogleTest's main); with RANKS it runs under mpiexec once
 # for each number, as NAME.nK, with the main of tests/support that agrees on the result over all ranks.
 function(twinax_test name)
   cmake_parse_arguments(test "" "TIMEOUT" "SOURCES;LINK;RANKS;LABELS" ${ARGN})
   if(NOT test_TIMEOUT)
-    set(test_TIMEOUT 60)
+    set(test_TIMEOUT ${twinax_test_seconds})
   endif()
   add_executable(${name} ${test_SOURCES})
   twinax_sanitized_program(${name})
@@ -35,7 +41,7 @@ endfunction()
 function(twinax_test_over_ucx name)
   cmake_parse_arguments(test "" "TIMEOUT" "RANKS;LABELS" ${ARGN})
   if(NOT test_TIMEOUT)
-    set(test_TIMEOUT 60)
+    set(test_TIMEOUT ${twinax_test_seconds})
   endif()
   foreach(ranks ${test_RANKS})
     foreach(wires shm tcp)
