@@ -62,6 +62,7 @@ class MpiWorld final : public World {
         transport_(make(world_, context_, hosts_)) {
     watchdog_.emplace(WatchdogOptions{.clock = &clock_,
                                       .longest_wait = longest_wait,
+                                      .hosts = hosts_,
                                       .beat = [this] { board_.beat(activities_, clock_.now()); },
                                       .look = [this] { return board_.look(clock_.now()); },
                                       .end = [this](const std::string& text, const std::vector<RankState>& ranks) { end(text, ranks); }});
