@@ -18,6 +18,7 @@
 
 #include "net/cores.hpp"
 #include "net/mpi_shared_memory.hpp"
+#include "net/mpi_sharing.hpp"
 #include "net/peer_board.hpp"
 #include "net/watchdog.hpp"
 
@@ -45,13 +46,20 @@ std::vector<int> gather_ranks(const MpiComm& world, const MpiComm& host) {
   return ranks;
 }
 
+/// Each rank's node, by the node's first rank.
+std::vector<int> gather_nodes(const MpiComm& world, int first_on_node) {
+  std::vector<int> nodes(static_cast<std::size_t>(world.size()));
+  check_mpi(MPI_Allgather(&first_on_node, 1, MPI_INT, nodes.data(), 1, MPI_INT, world.get()), "gathering each rank's node");
+  return nodes;
+}
+
 class MpiWorld final : public World {
  public:
   MpiWorld(Seconds longest_wait, const ProcessTransport& make)
       : world_(duplicate(MPI_COMM_WORLD)),
-        host_(split_by_host(world_.get())),
-        hosts_(gather_hosts(world_)),
+        host_(split_by_memory(split_by_host(world_.get()))),
         ranks_on_host_(gather_ranks(world_, host_)),
+        hosts_(tell_apart(gather_hosts(world_), gather_nodes(world_, ranks_on_host_.front()))),
         board_(map_in_common(host_, PeerBoard::size(host_.size())), ranks_on_host_, narrow<std::size_t>(host_.rank()),
                hosts_[narrow<std::size_t>(world_.rank())]),
         context_{.clock = &clock_,
@@ -129,8 +137,8 @@ class MpiWorld final : public World {
   mutable LaneActivities activities_;
   MpiComm world_;
   MpiComm host_;
-  std::vector<std::string> hosts_;
   std::vector<int> ranks_on_host_;
+  std::vector<std::string> hosts_;
   PeerBoard board_;
   WaitContext context_;
   std::unique_ptr<Transport> transport_;
