@@ -13,6 +13,7 @@
 #include "twinax/base/error.hpp"
 #include "twinax/base/narrow.hpp"
 #include "twinax/net/mpi_env.hpp"
+#include "twinax/net/shared_memory.hpp"
 
 namespace twinax::net {
 namespace {
@@ -48,6 +49,16 @@ std::shared_ptr<std::byte[]> map_place(const MemoryPlace& place, Bytes size) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.get(), 0);
   if (memory == MAP_FAILED) fail(fmt::format("mapping {} bytes that ranks share", bytes));
   return {static_cast<std::byte*>(memory), [bytes](std::byte* begin) { munmap(begin, bytes); }};
+}
+
+bool can_share_memory() {
+  constexpr Bytes kSize{4096};
+  const SharedMemory memory = make_shared_memory(kSize);
+  try {
+    return memory.place.is_there() && map_place(memory.place, kSize) != nullptr;
+  } catch (const SystemError&) {
+    return false;
+  }
 }
 
 std::shared_ptr<std::byte[]> map_in_common(const MpiComm& host, Bytes size) {

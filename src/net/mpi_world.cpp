@@ -20,12 +20,14 @@
 #include "net/mpi_shared_memory.hpp"
 #include "net/mpi_sharing.hpp"
 #include "net/peer_board.hpp"
+#include "net/start_guard.hpp"
 #include "net/watchdog.hpp"
 
 namespace twinax::net {
 namespace {
 
 constexpr Seconds kGrace{2};  // for other hosts' reports, and for the message of the rank that failed first
+constexpr Seconds kLeastStart{10};  // that MPI is granted on a busy machine, however short operations may wait
 
 std::vector<std::string> gather_hosts(const MpiComm& world) {
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
@@ -75,7 +77,9 @@ class MpiWorld final : public World {
                                       .look = [this] { return board_.look(clock_.now()); },
                                       .end = [this](const std::string& text, const std::vector<RankState>& ranks) { end(text, ranks); }});
     if (world_.rank() == 0 && bound_cores() < 2 && sysconf(_SC_NPROCESSORS_ONLN) > 1) {
-      log_warn("this rank is bound to 1 core, which its computing and its communication share: start with mpirun --bind-to none");
+      log_warn(
+          "this rank is bound to 1 core, which its computing and its communication share: start with mpirun --bind-to none, or --map-by "
+          "slot:PE=2 --bind-to core");
     }
   }
 
@@ -148,9 +152,16 @@ class MpiWorld final : public World {
 }  // namespace
 
 int run_processes(const WorldOptions& options, const std::function<int(World&)>& body, const ProcessTransport& make) {
+  const Seconds longest_start = std::max(options.longest_wait, kLeastStart);
+  std::optional<StartGuard> guard;
+  guard.emplace(longest_start, [longest_start] {
+    log_error(start_advice(longest_start));
+    _exit(EXIT_FAILURE);  // MPI, which hangs, can't be asked to abort; its launcher ends the others
+  });
   const MpiEnv env(options.argc, options.argv);
   try {
     MpiWorld world(options.longest_wait, make);
+    guard.reset();
     try {
       const int code = body(world);
       world.leave();

@@ -64,15 +64,16 @@ class Hosts:
     def plug(self, host):
         assert script("plug", host).returncode == 0
 
-    def mpirun(self, ranks, command, launcher=(), transport="mpi", **environment):
-        """The words that run `command` from tx1 on one rank a host, in turn."""
+    def mpirun(self, ranks, command, launcher=(), transport="mpi", device="eth0", **environment):
+        """The words that run `command` from tx1 on one rank a host, in turn; `device` is the one that is named, None names none."""
         variables = {"XDG_CACHE_HOME": self.scratch / "cache", "UCX_WARN_UNUSED_ENV_VARS": "n", **environment}
-        if transport == "ucx":
-            variables["UCX_NET_DEVICES"] = "eth0"
+        if transport == "ucx" and device:
+            variables["UCX_NET_DEVICES"] = device
+        named = ["--mca", "oob_tcp_if_include", device, "--mca", "btl_tcp_if_include", device] if device else []
         exports = [word for variable in variables for word in ("-x", variable)]
         return [SCRIPT, "exec", "tx1", "env", *(f"{key}={value}" for key, value in variables.items()), "mpirun", "--bind-to", "none",
                 "--map-by", "node", "--hostfile", STATE / "hostfile", "--mca", "plm_rsh_args", f"-F {STATE / 'ssh_config'}",
-                "--mca", "oob_tcp_if_include", "eth0", "--mca", "btl_tcp_if_include", "eth0", *launcher, *exports, "-n", ranks, *command]
+                *named, *launcher, *exports, "-n", ranks, *command]
 
     def start(self, *arguments, **keywords):
         """Starts an mpirun; its output is one text."""
