@@ -41,7 +41,7 @@ source = "tc tbf at 1 Gbit/s, less the headers of TCP and IP"
 """
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # 25.4 million parameters: 152 MB each way in a step of two ranks, with little computing between.
-MODEL = {"model.layers": 8, "model.width": 512, "model.heads": 8, "model.context": 64, "train.global_batch": 2, "train.evaluate_every": 0}
+MODEL = {"model.layers": 8, "model.width": 512, "model.heads": 8, "model.context": 16, "train.global_batch": 2, "train.evaluate_every": 0}
 SMALL = {"model.layers": 2, "model.width": 64, "model.heads": 2, "model.context": 32, "train.global_batch": 2, "train.evaluate_every": 0}
 # Both libraries' rendezvous over TCP lets the two directions of a connection wait for each other (121 to 190 of 239 MB/s); without it,
 # plain sockets, Open MPI and UCX all fill both.
