@@ -167,6 +167,8 @@ up() { # N
     ip -n "$switch" link set "p$i" master br0 up
     ip -n "$(namespace_of "$host")" addr add "$net.$i/24" dev eth0
     ip -n "$(namespace_of "$host")" link set eth0 up
+    # The same on every machine: BBR, where it is the default, slows down now and then to measure.
+    ip netns exec "$(namespace_of "$host")" sysctl -qw net.ipv4.tcp_congestion_control=reno 2>/dev/null || true
     boot "$host"
   done
   for i in $(seq "$1"); do
