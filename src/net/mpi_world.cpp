@@ -26,7 +26,7 @@
 namespace twinax::net {
 namespace {
 
-constexpr Seconds kGrace{2};  // for other hosts' reports, and for the message of the rank that failed first
+constexpr Seconds kGrace{2};        // for other hosts' reports, and for the message of the rank that failed first
 constexpr Seconds kLeastStart{10};  // that MPI is granted on a busy machine, however short operations may wait
 
 std::vector<std::string> gather_hosts(const MpiComm& world) {
