@@ -28,7 +28,7 @@ test: ## install what the tests need, then build and run all of them
 	cloud/demo_text.sh
 	ctest --preset release
 
-bench: ## the shaper, collectives in a node, the ucx transport, steps against their lower bounds, one rank and two against PyTorch
+bench: ## the shaper (also against the kernel's), collectives in a node, the ucx transport, steps against their lower bounds, one rank and two against PyTorch
 	cloud/install.sh test
 	cmake --preset release
 	cmake --build --preset release
@@ -39,6 +39,7 @@ bench: ## the shaper, collectives in a node, the ucx transport, steps against th
 	python3 tests/peers/scaling.py build/twinax
 	$(MPIRUN) -n 2 build/twinax sweep experiments/demo.toml --out results/bench
 	build/twinax report results/bench/*.h5 -o results/bench
+	$(or $(TWINAX_PYTHON),/usr/bin/python3) tests/cluster/referee.py build/twinax || test $$? -eq 77
 	python3 tests/peers/compare_ucx.py build/tests/ucx_bench || test $$? -eq 77
 	python3 tests/peers/compare.py build/tests/gpt_bench
 

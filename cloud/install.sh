@@ -14,7 +14,8 @@ run_packages=(
   python3-h5py python3-matplotlib python3-numpy
   bible-kjv
 )
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev python3-torch hdf5-tools procps ucx-utils)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev python3-torch hdf5-tools procps ucx-utils
+  openssh-client openssh-server iproute2)
 ci_packages=(clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev)
 
 level=${1:-}

@@ -103,6 +103,7 @@ class Parser {
     if (train_command_->parsed()) line.train = train_;
     if (sweep_command_->parsed()) line.sweep = sweep_;
     if (calibrate_command_->parsed()) line.calibrate = calibrate_;
+    line.doctor = doctor_command_->parsed();
     if (config_command_->parsed()) line.config = config_;
     if (report_command_->parsed()) line.report = report_;
     if (prepare_command_->parsed()) line.prepare = prepare_;
@@ -223,6 +224,14 @@ class Parser {
   }
 
   void add_others() {
+    doctor_command_ =
+        app_.add_subcommand("doctor", "Say what works on this machine, or under mpirun on all hosts, and what to do about the rest");
+    doctor_command_->footer(
+        "Each line is OK, missing (not there, works without), warning (works, but worse than it could) or BROKEN (nothing runs); -> says "
+        "what\n"
+        "to do. The exit code is 0 unless something is BROKEN.\n"
+        "Examples: twinax doctor\n"
+        "          mpirun --hostfile HOSTS -n 4 --bind-to none twinax doctor\n");
     config_command_ = app_.add_subcommand("config", "Print every key with type, default, range and help; or a file's effective config");
     config_command_->add_option("file", config_.file, "Config file (TOML) whose effective config is printed");
     config_command_->add_option("--set", config_.set, "Set a key")->type_name("KEY=VALUE")->allow_extra_args(false);
@@ -248,6 +257,7 @@ class Parser {
   CLI::App* calibrate_command_ = nullptr;
   CLI::App* bench_net_command_ = nullptr;
   CLI::App* bench_collective_command_ = nullptr;
+  CLI::App* doctor_command_ = nullptr;
   CLI::App* config_command_ = nullptr;
   CLI::App* report_command_ = nullptr;
   CLI::App* prepare_command_ = nullptr;

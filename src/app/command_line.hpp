@@ -80,6 +80,7 @@ struct CommandLine {
   std::optional<CalibrateArguments> calibrate;
   std::optional<BenchNetArguments> bench_net;
   std::optional<BenchCollectiveArguments> bench_collective;
+  bool doctor = false;
   std::optional<ConfigArguments> config;
   std::optional<ReportArguments> report;
   std::optional<DataArguments> prepare;

@@ -20,6 +20,7 @@ int sweep_command(const SweepArguments& arguments, const Invocation& invocation)
 int calibrate_command(const CalibrateArguments& arguments, const Invocation& invocation);
 int bench_net_command(const BenchNetArguments& arguments, const Invocation& invocation);
 int bench_collective_command(const BenchCollectiveArguments& arguments, const Invocation& invocation);
+int doctor_command(const Invocation& invocation);
 int config_command(const ConfigArguments& arguments);
 int report_command(const ReportArguments& arguments);
 int prepare_command(const DataArguments& arguments);

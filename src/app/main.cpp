@@ -23,6 +23,7 @@ int run(const CommandLine& line, const Invocation& invocation) {
   if (line.calibrate) return calibrate_command(*line.calibrate, invocation);
   if (line.bench_net) return bench_net_command(*line.bench_net, invocation);
   if (line.bench_collective) return bench_collective_command(*line.bench_collective, invocation);
+  if (line.doctor) return doctor_command(invocation);
   if (line.config) return config_command(*line.config);
   if (line.report) return report_command(*line.report);
   if (line.prepare) return prepare_command(*line.prepare);

@@ -104,10 +104,11 @@ void RunOutput::on_timeline(const step::StepGraph& graph, std::span<const step::
   if (record_) record_->append_timeline(timeline_rows(graph, timelines, start_));
 }
 
-void RunOutput::finish(std::span<const std::int64_t> sent, double drift) {
+void RunOutput::finish(std::span<const std::int64_t> sent, std::span<const record::DeviceRow> devices, double drift) {
   if (!record_) return;
   record_->set_dilation_drift(drift);
   record_->set_links(sent);
+  record_->append_devices(devices);
   record_->close();
 }
 

@@ -25,7 +25,7 @@ class RunOutput {
   void on_evaluation(const record::EvaluationRow& row);
   void on_timeline(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines);
   /// Closes the record; `sent` are the bytes of all links, `drift` how far the machine's rate is from the dilation's.
-  void finish(std::span<const std::int64_t> sent, double drift);
+  void finish(std::span<const std::int64_t> sent, std::span<const record::DeviceRow> devices, double drift);
 
  private:
   void flush_if_due();

@@ -15,6 +15,7 @@
 #include "twinax/step/virtual_executor.hpp"
 
 #include "app/agreement.hpp"
+#include "app/device_watch.hpp"
 #include "app/links.hpp"
 #include "app/run_output.hpp"
 #include "app/step_report.hpp"
@@ -96,6 +97,7 @@ class TrainingRun {
         prepared_(prepared),
         network_(network),
         links_(links),
+        devices_(world, config_, group()),
         arena_(links.heap()),
         executor_(world.clock(), arena_, {&world.activities()[0], &world.activities()[1], &world.activities()[2]},
                   [&world](const std::exception_ptr& error) { world.fail(error); }),
@@ -199,9 +201,17 @@ class TrainingRun {
     return fixed.value > 0 ? prepared_.rate / fixed - 1 : 0;
   }
 
+  [[nodiscard]] std::vector<std::string> hosts_of_members() const {
+    std::vector<std::string> hosts;
+    for (const int rank : group().ranks) hosts.push_back(world_.hosts()[static_cast<std::size_t>(rank)]);
+    return hosts;
+  }
+
   void finish() {
+    const std::vector<net::DeviceUse> devices = devices_.finish(links_.control());
     const std::vector<std::int64_t> sent = links_.all_sent();
     if (!is_root()) return;
+    warn_about_wires(config_, hosts_of_members(), devices, sent);
     if (links_.heap() != nullptr && arena_.from_system() > Bytes{0}) {
       log_warn(fmt::format("{} of gathered units and gradients did not fit the memory that ranks have in common: collectives copied them",
                            for_people(arena_.from_system())));
@@ -211,7 +221,7 @@ class TrainingRun {
     const auto middle = kept.begin() + static_cast<std::ptrdiff_t>(kept.size() / 2);
     std::nth_element(kept.begin(), middle, kept.end());
     summary_.median_step = {*middle};
-    output_->finish(sent, drift());
+    output_->finish(sent, device_rows(devices), drift());
   }
 
   net::World& world_;
@@ -221,6 +231,7 @@ class TrainingRun {
   Prepared& prepared_;
   const Network& network_;
   Links& links_;
+  DeviceWatch devices_;
   step::Arena arena_;
   step::LiveExecutor executor_;
   fsdp::Trainer trainer_;

@@ -14,6 +14,11 @@ std::string place_of(const RankState& state) {
   return fmt::format("rank {} (process {} on {})", state.rank, state.pid, state.host);
 }
 
+std::string with_host(int rank, std::span<const std::string> hosts) {
+  const auto place = static_cast<std::size_t>(rank);
+  return place < hosts.size() ? fmt::format("rank {} on {}", rank, hosts[place]) : fmt::format("rank {}", rank);
+}
+
 std::string describe(const Activity& activity, Seconds now) {
   std::string text(activity.op.data());
   if (activity.unit >= 0) text += fmt::format(", unit {}", activity.unit);
@@ -25,7 +30,8 @@ std::string describe(const Activity& activity, Seconds now) {
 
 }  // namespace
 
-std::optional<std::string> find_trouble(std::span<const RankState> ranks, Seconds now, Seconds longest_wait) {
+std::optional<std::string> find_trouble(std::span<const RankState> ranks, Seconds now, Seconds longest_wait,
+                                        std::span<const std::string> hosts) {
   for (const RankState& state : ranks) {
     if (state.is_gone) return fmt::format("{} is gone: it was killed, or crashed", place_of(state));
   }
@@ -37,8 +43,8 @@ std::optional<std::string> find_trouble(std::span<const RankState> ranks, Second
   for (const RankState& state : ranks) {
     for (const Activity& activity : state.lanes) {
       if (activity.waits_for < 0 || now - activity.since <= longest_wait) continue;
-      return fmt::format("rank {} has waited for rank {} for {:.1f} s, longer than watchdog.seconds ({:g})", state.rank, activity.waits_for,
-                         (now - activity.since).value, longest_wait.value);
+      return fmt::format("{} has waited for {} for {:.1f} s, longer than watchdog.seconds ({:g})", with_host(state.rank, hosts),
+                         with_host(activity.waits_for, hosts), (now - activity.since).value, longest_wait.value);
     }
   }
   return std::nullopt;

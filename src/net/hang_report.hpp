@@ -21,7 +21,9 @@ struct RankState {
 };
 
 /// Why a job must end, or null while all is well: a rank is gone, or silent, or an operation has waited longer than `longest_wait`.
-[[nodiscard]] std::optional<std::string> find_trouble(std::span<const RankState> ranks, Seconds now, Seconds longest_wait);
+/// `hosts`: of all ranks of the job, also those that can't be seen.
+[[nodiscard]] std::optional<std::string> find_trouble(std::span<const RankState> ranks, Seconds now, Seconds longest_wait,
+                                                      std::span<const std::string> hosts);
 
 /// Who waits for whom, in which operation, unit and step: a line for each busy lane.
 [[nodiscard]] std::string hang_report(std::span<const RankState> ranks, Seconds now);

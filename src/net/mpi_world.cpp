@@ -18,13 +18,16 @@
 
 #include "net/cores.hpp"
 #include "net/mpi_shared_memory.hpp"
+#include "net/mpi_sharing.hpp"
 #include "net/peer_board.hpp"
+#include "net/start_guard.hpp"
 #include "net/watchdog.hpp"
 
 namespace twinax::net {
 namespace {
 
-constexpr Seconds kGrace{2};  // for other hosts' reports, and for the message of the rank that failed first
+constexpr Seconds kGrace{2};        // for other hosts' reports, and for the message of the rank that failed first
+constexpr Seconds kLeastStart{10};  // that MPI is granted on a busy machine, however short operations may wait
 
 std::vector<std::string> gather_hosts(const MpiComm& world) {
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
@@ -45,13 +48,20 @@ std::vector<int> gather_ranks(const MpiComm& world, const MpiComm& host) {
   return ranks;
 }
 
+/// Each rank's node, by the node's first rank.
+std::vector<int> gather_nodes(const MpiComm& world, int first_on_node) {
+  std::vector<int> nodes(static_cast<std::size_t>(world.size()));
+  check_mpi(MPI_Allgather(&first_on_node, 1, MPI_INT, nodes.data(), 1, MPI_INT, world.get()), "gathering each rank's node");
+  return nodes;
+}
+
 class MpiWorld final : public World {
  public:
   MpiWorld(Seconds longest_wait, const ProcessTransport& make)
       : world_(duplicate(MPI_COMM_WORLD)),
-        host_(split_by_host(world_.get())),
-        hosts_(gather_hosts(world_)),
+        host_(split_by_memory(split_by_host(world_.get()))),
         ranks_on_host_(gather_ranks(world_, host_)),
+        hosts_(tell_apart(gather_hosts(world_), gather_nodes(world_, ranks_on_host_.front()))),
         board_(map_in_common(host_, PeerBoard::size(host_.size())), ranks_on_host_, narrow<std::size_t>(host_.rank()),
                hosts_[narrow<std::size_t>(world_.rank())]),
         context_{.clock = &clock_,
@@ -62,11 +72,14 @@ class MpiWorld final : public World {
         transport_(make(world_, context_, hosts_)) {
     watchdog_.emplace(WatchdogOptions{.clock = &clock_,
                                       .longest_wait = longest_wait,
+                                      .hosts = hosts_,
                                       .beat = [this] { board_.beat(activities_, clock_.now()); },
                                       .look = [this] { return board_.look(clock_.now()); },
                                       .end = [this](const std::string& text, const std::vector<RankState>& ranks) { end(text, ranks); }});
     if (world_.rank() == 0 && bound_cores() < 2 && sysconf(_SC_NPROCESSORS_ONLN) > 1) {
-      log_warn("this rank is bound to 1 core, which its computing and its communication share: start with mpirun --bind-to none");
+      log_warn(
+          "this rank is bound to 1 core, which its computing and its communication share: start with mpirun --bind-to none, or --map-by "
+          "slot:PE=2 --bind-to core");
     }
   }
 
@@ -128,8 +141,8 @@ class MpiWorld final : public World {
   mutable LaneActivities activities_;
   MpiComm world_;
   MpiComm host_;
-  std::vector<std::string> hosts_;
   std::vector<int> ranks_on_host_;
+  std::vector<std::string> hosts_;
   PeerBoard board_;
   WaitContext context_;
   std::unique_ptr<Transport> transport_;
@@ -139,9 +152,16 @@ class MpiWorld final : public World {
 }  // namespace
 
 int run_processes(const WorldOptions& options, const std::function<int(World&)>& body, const ProcessTransport& make) {
+  const Seconds longest_start = std::max(options.longest_wait, kLeastStart);
+  std::optional<StartGuard> guard;
+  guard.emplace(longest_start, [longest_start] {
+    log_error(start_advice(longest_start));
+    _exit(EXIT_FAILURE);  // MPI, which hangs, can't be asked to abort; its launcher ends the others
+  });
   const MpiEnv env(options.argc, options.argv);
   try {
     MpiWorld world(options.longest_wait, make);
+    guard.reset();
     try {
       const int code = body(world);
       world.leave();

@@ -15,7 +15,7 @@ void Watchdog::watch(const std::stop_token& stop) {
     options_.beat();
     const std::vector<RankState> ranks = options_.look();
     const Seconds now = options_.clock->now();
-    if (const auto trouble = find_trouble(ranks, now, options_.longest_wait)) {
+    if (const auto trouble = find_trouble(ranks, now, options_.longest_wait, options_.hosts)) {
       options_.end(*trouble + "; the job ends" + hang_report(ranks, now), ranks);
       return;
     }

@@ -17,6 +17,7 @@ namespace twinax::net {
 struct WatchdogOptions {
   Clock* clock = nullptr;
   Seconds longest_wait{60};
+  std::vector<std::string> hosts;                                                   ///< of all ranks of the job
   std::function<void()> beat;                                                       ///< gives a sign of life
   std::function<std::vector<RankState>()> look;                                     ///< the ranks that it can see
   std::function<void(const std::string& text, const std::vector<RankState>&)> end;  ///< ends the job; called once

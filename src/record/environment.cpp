@@ -34,28 +34,6 @@ std::string cgroup_folder() {
   return {};
 }
 
-std::int64_t affinity_cores() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0) return CPU_COUNT(&mask);
-  return static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));  // more cores than the mask has bits
-}
-
-/// The smallest quota of the process's cgroup and those above it; 0 if there is none.
-double quota() {
-  double least = 0;
-  const auto consider = [&least](double cores) {
-    if (cores > 0) least = least > 0 ? std::min(least, cores) : cores;
-  };
-  for (std::string folder = cgroup_folder(); folder.size() >= std::string_view("/sys/fs/cgroup").size();
-       folder.resize(folder.find_last_of('/'))) {
-    consider(quota_of(text_of(folder + "/cpu.max")));
-  }
-  // Version 1 keeps the two numbers in two files.
-  consider(quota_of(text_of("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") + " " + text_of("/sys/fs/cgroup/cpu/cpu.cfs_period_us")));
-  return least;
-}
-
 std::string hdf5_version() {
   unsigned major = 0, minor = 0, release = 0;
   check_hdf5(H5get_libversion(&major, &minor, &release), "asking for the version of HDF5", "-");
@@ -104,9 +82,39 @@ std::string cpu_model(std::string_view cpuinfo) {
   return name.empty() ? "unknown" : std::string(name);
 }
 
+std::int64_t allowed_cores() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) return CPU_COUNT(&mask);
+  return static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));  // more cores than the mask has bits
+}
+
+double quota_cores() {
+  // The smallest of the process's cgroup and those above it.
+  double least = 0;
+  const auto consider = [&least](double cores) {
+    if (cores > 0) least = least > 0 ? std::min(least, cores) : cores;
+  };
+  for (std::string folder = cgroup_folder(); folder.size() >= std::string_view("/sys/fs/cgroup").size();
+       folder.resize(folder.find_last_of('/'))) {
+    consider(quota_of(text_of(folder + "/cpu.max")));
+  }
+  // Version 1 keeps the two numbers in two files.
+  consider(quota_of(text_of("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") + " " + text_of("/sys/fs/cgroup/cpu/cpu.cfs_period_us")));
+  return least;
+}
+
+bool is_hdf5_parallel() {
+#ifdef H5_HAVE_PARALLEL
+  return true;
+#else
+  return false;
+#endif
+}
+
 std::int64_t usable_cores() {
-  const std::int64_t cores = affinity_cores();
-  const double limit = quota();
+  const std::int64_t cores = allowed_cores();
+  const double limit = quota_cores();
   return limit > 0 ? std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(limit)), 1, cores) : cores;
 }
 

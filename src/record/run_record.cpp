@@ -93,6 +93,7 @@ class RunRecord::Content {
         steps_(file_.get(), step_fields(), 0, path),
         by_rank_(file_.get(), rank_fields(), head.environment.ranks, path),
         evaluations_(file_.get(), evaluation_fields(), 0, path),
+        devices_(file_.get(), device_fields(), 0, path),
         timeline_(file_.get(), timeline_fields(), 0, path) {
     if (head.kind == "bench") bench_.emplace(file_.get(), bench_fields(), 0, path);
     const std::array<hsize_t, 3> links_shape{ranks_, ranks_, purposes_};
@@ -114,6 +115,11 @@ class RunRecord::Content {
   void append_evaluation(const EvaluationRow& row) {
     evaluations_.append(row);
     keep(1);
+  }
+
+  void append_devices(std::span<const DeviceRow> rows) {
+    for (const DeviceRow& row : rows) devices_.append(row);
+    keep(rows.size());
   }
 
   void append_timeline(std::span<const TimelineRow> rows) {
@@ -142,6 +148,7 @@ class RunRecord::Content {
 
   void flush() {
     by_rank_.flush();  // before the steps, by which a reader counts
+    devices_.flush();
     timeline_.flush();
     evaluations_.flush();
     if (bench_) bench_->flush();
@@ -177,6 +184,7 @@ class RunRecord::Content {
   Table<StepRow> steps_;
   Table<RankRow> by_rank_;
   Table<EvaluationRow> evaluations_;
+  Table<DeviceRow> devices_;
   Table<TimelineRow> timeline_;
   std::optional<Table<BenchRow>> bench_;  // of a benchmark's record
   Dataset links_;
@@ -210,6 +218,10 @@ void RunRecord::append_step(const StepRow& row, std::span<const RankRow> ranks) 
 
 void RunRecord::append_evaluation(const EvaluationRow& row) {
   or_end_process([&] { content_->append_evaluation(row); });
+}
+
+void RunRecord::append_devices(std::span<const DeviceRow> rows) {
+  or_end_process([&] { content_->append_devices(rows); });
 }
 
 void RunRecord::append_timeline(std::span<const TimelineRow> rows) {

@@ -65,6 +65,19 @@ constexpr std::array kEvaluationFields{
     Field<EvaluationRow>{{"/evaluation/tokens", "evaluation", kInt, "1", "sum", "targets that were evaluated"}, &EvaluationRow::tokens},
 };
 
+const std::array kDeviceFields{
+    Field<DeviceRow>{{"/devices/host", "device", kText, "-", "-", "where the network device is"}, &DeviceRow::host},
+    Field<DeviceRow>{{"/devices/device", "device", kText, "-", "-", "eth0; of InfiniBand and RoCE with the port, mlx5_0:1"},
+                     &DeviceRow::device},
+    Field<DeviceRow>{{"/devices/received_before_bytes", "device", kInt, "B", "-", "the kernel's counter before the first step"},
+                     &DeviceRow::received_before_bytes},
+    Field<DeviceRow>{{"/devices/received_after_bytes", "device", kInt, "B", "-", "the same after the last step"},
+                     &DeviceRow::received_after_bytes},
+    Field<DeviceRow>{{"/devices/sent_before_bytes", "device", kInt, "B", "-", "the kernel's counter before the first step"},
+                     &DeviceRow::sent_before_bytes},
+    Field<DeviceRow>{{"/devices/sent_after_bytes", "device", kInt, "B", "-", "the same after the last step"}, &DeviceRow::sent_after_bytes},
+};
+
 const std::array kTimelineFields{
     Field<TimelineRow>{{"/timeline/rank", "event", kInt, "1", "-", "where the operation ran"}, &TimelineRow::rank},
     Field<TimelineRow>{{"/timeline/lane", "event", kText, "-", "-", "compute, collective or service"}, &TimelineRow::lane},
@@ -128,6 +141,9 @@ std::span<const Field<RankRow>> rank_fields() {
 std::span<const Field<EvaluationRow>> evaluation_fields() {
   return kEvaluationFields;
 }
+std::span<const Field<DeviceRow>> device_fields() {
+  return kDeviceFields;
+}
 std::span<const Field<TimelineRow>> timeline_fields() {
   return kTimelineFields;
 }
@@ -153,6 +169,7 @@ std::vector<Column> all_columns() {
   add(columns, kRankFields);
   add(columns, kEvaluationFields);
   columns.insert(columns.end(), {kLinks, kPurposes, kClocks});
+  add(columns, kDeviceFields);
   add(columns, kTimelineFields);
   return columns;
 }

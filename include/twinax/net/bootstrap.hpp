@@ -43,9 +43,9 @@ class World {
   [[nodiscard]] virtual const WaitContext& wait_context() const = 0;
   /// What this rank's lanes are doing: read by the watchdog. Threads: any.
   [[nodiscard]] virtual LaneActivities& activities() const = 0;
-  /// Each rank's host.
+  /// Each rank's host; a second node of the same name has "#2" behind it.
   [[nodiscard]] virtual const std::vector<std::string>& hosts() const = 0;
-  /// The ranks of this rank's host.
+  /// The ranks that share memory, a clock and sight of each other's processes with this one: its node.
   [[nodiscard]] virtual const std::vector<int>& ranks_on_host() const = 0;
   /// The communicator of all ranks; null where ranks are threads.
   [[nodiscard]] virtual const MpiComm* mpi_comm() const = 0;

@@ -35,7 +35,7 @@ class MpiComm {
 
 /// A communicator of the same ranks, whose messages meet no others. Collective on `parent`.
 [[nodiscard]] MpiComm duplicate(MPI_Comm parent);
-/// The ranks of `parent` that can share memory with this one. Collective on `parent`.
+/// The ranks of `parent` that MPI places on this rank's host; whether they can share memory is another question. Collective on `parent`.
 [[nodiscard]] MpiComm split_by_host(MPI_Comm parent);
 /// Some ranks of `parent`, in the order given. Collective on those ranks alone; all give the same list.
 [[nodiscard]] MpiComm subgroup(MPI_Comm parent, const std::vector<int>& ranks);

@@ -60,6 +60,16 @@ struct TimelineRow {
   std::int64_t bytes = 0;
 };
 
+/// One network device of one host, by the kernel's counters: the columns of /devices.
+struct DeviceRow {
+  std::string host{};
+  std::string device{};
+  std::int64_t received_before_bytes = 0;
+  std::int64_t received_after_bytes = 0;
+  std::int64_t sent_before_bytes = 0;
+  std::int64_t sent_after_bytes = 0;
+};
+
 /// One figure of a benchmark: the columns of /bench. Times are by the wall clock.
 struct BenchRow {
   std::string test{};       ///< "all_gather", "latency"

@@ -56,6 +56,8 @@ class RunRecord {
   void append_step(const StepRow& row, std::span<const RankRow> ranks);
   /// Adds an evaluation.
   void append_evaluation(const EvaluationRow& row);
+  /// Adds network devices, with what they counted before and after the run.
+  void append_devices(std::span<const DeviceRow> rows);
   /// Adds events of the timeline.
   void append_timeline(std::span<const TimelineRow> rows);
   /// Adds a figure; of records of kind "bench" alone. Throws InvalidArgument in another.

@@ -38,6 +38,7 @@ struct Field {
 [[nodiscard]] std::span<const Field<StepRow>> step_fields();
 [[nodiscard]] std::span<const Field<RankRow>> rank_fields();
 [[nodiscard]] std::span<const Field<EvaluationRow>> evaluation_fields();
+[[nodiscard]] std::span<const Field<DeviceRow>> device_fields();
 [[nodiscard]] std::span<const Field<TimelineRow>> timeline_fields();
 /// The group that records of kind "bench" have besides.
 [[nodiscard]] std::span<const Field<BenchRow>> bench_fields();

@@ -37,18 +37,20 @@ TEST(HangReport, SaysWhoWaitsForWhomInWhichOpUnitAndStep) {
   EXPECT_EQ(hang_report(ranks, {100}),
             "\n  rank 0, collective lane: all_gather/ring, unit 3, step 17: waits for rank 1 since 60.0 s"
             "\n  rank 1, compute lane: backward, unit 2, step 17: since 2.0 s");
-  EXPECT_EQ(find_trouble(ranks, {100}, {61}), std::nullopt);
-  EXPECT_THAT(find_trouble(ranks, {100}, {59}), Optional(HasSubstr("rank 0 has waited for rank 1 for 60.0 s")));
+  EXPECT_EQ(find_trouble(ranks, {100}, {61}, {}), std::nullopt);
+  EXPECT_THAT(find_trouble(ranks, {100}, {59}, {}), Optional(HasSubstr("rank 0 has waited for rank 1 for 60.0 s")));
+  const std::vector<std::string> hosts{"a", "b"};
+  EXPECT_THAT(find_trouble(ranks, {100}, {59}, hosts), Optional(HasSubstr("rank 0 on a has waited for rank 1 on b for 60.0 s")));
 }
 
 TEST(HangReport, TellsKilledAndFrozenRanksFromSlowOnes) {
   std::vector<RankState> ranks(1);
   ranks[0] = {.rank = 4, .host = "b", .pid = 12, .is_gone = false, .silent = {9}, .lanes = {}};
   ranks[0].lanes[0] = activity("forward", 0, 1, -1, 0);
-  EXPECT_EQ(find_trouble(ranks, {100}, {60}), std::nullopt);  // computing for 100 s is no hang
-  EXPECT_THAT(find_trouble(ranks, {100}, {10}), Optional(HasSubstr("rank 4 (process 12 on b) has given no sign of life for 9.0 s")));
+  EXPECT_EQ(find_trouble(ranks, {100}, {60}, {}), std::nullopt);  // computing for 100 s is no hang
+  EXPECT_THAT(find_trouble(ranks, {100}, {10}, {}), Optional(HasSubstr("rank 4 (process 12 on b) has given no sign of life for 9.0 s")));
   ranks[0].is_gone = true;
-  EXPECT_THAT(find_trouble(ranks, {100}, {60}), Optional(HasSubstr("rank 4 (process 12 on b) is gone")));
+  EXPECT_THAT(find_trouble(ranks, {100}, {60}, {}), Optional(HasSubstr("rank 4 (process 12 on b) is gone")));
 }
 
 TEST(Watchdog, EndsTheJobOnce) {
@@ -58,6 +60,7 @@ TEST(Watchdog, EndsTheJobOnce) {
   {
     Watchdog watchdog({.clock = &clock,
                        .longest_wait = {0.05},
+                       .hosts = {},
                        .beat = [&] { ++beats; },
                        .look =
                            [&] {

@@ -69,18 +69,21 @@ TEST(RunRecord, HoldsEveryFieldOfEveryRow) {
   for (int i = 0; i < 6; ++i) ranks.push_back(numbered(rank_fields(), 1000 + 10 * i));
   const std::vector<EvaluationRow> evaluations{numbered(evaluation_fields(), 400)};
   const std::vector<TimelineRow> events{numbered(timeline_fields(), 500), numbered(timeline_fields(), 600)};
+  const std::vector<DeviceRow> devices{numbered(device_fields(), 700), numbered(device_fields(), 800)};
   RunRecord record(folder / "run.h5", full_head());
   for (std::size_t i = 0; i < steps.size(); ++i) {
     record.append_step(steps[i], std::span(ranks).subspan(2 * i, 2));
     if (i == 1) record.flush();
   }
   record.append_evaluation(evaluations[0]);
+  record.append_devices(devices);
   record.append_timeline(events);
   record.close();
   const Stored file(folder / "run.h5");
   expect_columns(file, step_fields(), steps);
   expect_columns(file, rank_fields(), ranks);
   expect_columns(file, evaluation_fields(), evaluations);
+  expect_columns(file, device_fields(), devices);
   expect_columns(file, timeline_fields(), events);
   EXPECT_THAT(file.shape("/ranks/seconds"), ElementsAre(3, 2));
 }

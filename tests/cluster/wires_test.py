@@ -1,0 +1,61 @@
+"""The kernel's counters say which wire the bytes took: they are in the record, and a run warns if it was another than it should be."""
+import sys
+import unittest
+
+import h5py
+
+import hosts as cluster
+
+sys.path.insert(0, str(cluster.SOURCE / "tests" / "cli"))
+from command import BINARY, EXPERIMENT, SMALL, CommandTest  # noqa: E402  pylint: disable=wrong-import-position
+
+TRANSPORTS = ["mpi", "ucx"]
+
+
+class Wires(CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.hosts = cls.enterClassContext(cluster.Hosts(2))
+
+    def run_on_hosts(self, transport, **keys):
+        text = self.hosts.scratch / "text.txt"
+        text.write_text(self.text.read_text())
+        self.record = self.hosts.scratch / "run.h5"
+        settings = {**SMALL, "data.path": text, "net.transport": transport, "record.path": self.record, **keys}
+        words = [BINARY, "train", EXPERIMENT, "--quiet", *(word for key, value in settings.items() for word in ("--set", f"{key}={value}"))]
+        return self.hosts.run(2, words, transport=transport)
+
+    def test_are_recorded_and_carried_what_was_sent(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport=transport):
+                done = self.run_on_hosts(transport, **{"net.device": "eth0"})
+                self.assertEqual(done.returncode, 0, done.stdout)
+                self.assertNotIn("warning", done.stdout)
+                with h5py.File(self.record) as file:
+                    devices = file["devices"]
+                    names = [(host.decode(), device.decode()) for host, device in zip(devices["host"], devices["device"])]
+                    self.assertEqual(names, [("tx1", "eth0"), ("tx1", "lo"), ("tx2", "eth0"), ("tx2", "lo")])
+                    sent = devices["sent_after_bytes"][:] - devices["sent_before_bytes"][:]
+                    received = devices["received_after_bytes"][:] - devices["received_before_bytes"][:]
+                    payload = file["links/bytes"][:].sum(axis=2)
+                for rank, (from_it, to_it) in enumerate(((payload[0, 1], payload[1, 0]), (payload[1, 0], payload[0, 1]))):
+                    self.assertGreater(from_it, 1 << 20)
+                    # Headers, answers and the figures of each step come on top.
+                    self.assertTrue(from_it <= sent[2 * rank] < 1.2 * from_it + (1 << 20), (from_it, sent))
+                    self.assertTrue(to_it <= received[2 * rank] < 1.2 * to_it + (1 << 20), (to_it, received))
+
+    def test_that_carried_nothing_are_named(self):
+        done = self.run_on_hosts("mpi", **{"net.device": "lo"})
+        self.assertEqual(done.returncode, 0, done.stdout)
+        for host in ("tx1", "tx2"):
+            self.assertRegex(done.stdout, rf"warning: {host}: [^\n]+ went to other hosts, but lo sent [^\n]+: eth0 [^\n]+, lo ")
+
+    def test_that_do_not_exist_are_refused(self):
+        done = self.run_on_hosts("mpi", **{"net.device": "eth9"})
+        self.assertEqual(done.stdout.count("error: "), 1, done.stdout)
+        self.assertIn('net.device = "eth9": tx1 has no such network device; it has eth0, lo', done.stdout)
+
+
+if __name__ == "__main__":
+    cluster.skip_unless_possible()
+    unittest.main()
