@@ -40,7 +40,7 @@ Finding judge_cores(const HostFacts& facts) {
 Finding judge_quota(const HostFacts& facts) {
   if (facts.quota_cores <= 0) return {Standing::Ok, "CPU quota", "none", ""};
   const std::string text = fmt::format("the time of {:g} of {} core(s)", facts.quota_cores, facts.allowed_cores);
-  const double wanted = static_cast<double>(std::min<std::int64_t>(facts.allowed_cores * facts.ranks, facts.ranks * kBusyLanes));
+  const double wanted = static_cast<double>(facts.ranks * std::min<std::int64_t>(facts.allowed_cores, kBusyLanes));
   if (facts.quota_cores >= wanted) return {Standing::Ok, "CPU quota", text, ""};
   return {Standing::Warning, "CPU quota", text,
           fmt::format("the container is stopped for part of each period, which looks like a slow network: allow it {:g} cores (docker "
