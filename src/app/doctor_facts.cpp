@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "twinax/base/error.hpp"
+#include "twinax/base/host.hpp"
 #include "twinax/net/shared_memory.hpp"
 #include "twinax/net/ucx_devices.hpp"
 #include "twinax/net/ucx_transport.hpp"
@@ -107,7 +108,7 @@ std::vector<std::string> read_ucx_ways() {
 HostFacts read_host_facts(const std::string& root) {
   const fs::path base(root);
   HostFacts facts;
-  facts.host = record::host_name();
+  facts.host = host_name();
   facts.online_cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
   facts.allowed_cores = record::allowed_cores();
   facts.quota_cores = record::quota_cores();

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
 
 #include "app/command_line.hpp"
@@ -42,7 +43,7 @@ int main(int argc, char** argv) {
     if (line.exit_code) return *line.exit_code;
     return app::run(line, {.argc = argc, .argv = argv});
   } catch (const std::exception& error) {
-    log_error(error.what());
+    log_error(failure_text(error));
     return EXIT_FAILURE;
   }
 }

@@ -1,4 +1,3 @@
-#include <array>
 #include <cstdlib>
 #include <mutex>
 #include <numeric>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "twinax/base/error.hpp"
+#include "twinax/base/host.hpp"
 #include "twinax/base/log.hpp"
 #include "twinax/net/loopback.hpp"
 #include "twinax/net/transports.hpp"
@@ -17,11 +17,6 @@
 
 namespace twinax::net {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
 
 /// What the ranks of one process have in common.
 class LoopbackJob {
@@ -49,7 +44,7 @@ class LoopbackJob {
       is_echo = true;
       text = lost.what();
     } catch (const std::exception& failure) {
-      text = failure.what();
+      text = failure_text(failure);
     } catch (...) {
     }
     {

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include <fcntl.h>
@@ -68,8 +69,18 @@ std::shared_ptr<std::byte[]> map_in_common(const MpiComm& host, Bytes size) {
   check_mpi(MPI_Bcast(&place, sizeof place, MPI_BYTE, 0, host.get()), "telling where shared memory is");
   if (!place.is_there())
     throw SystemError(ENOMEM, fmt::format("the first rank of this host can't make {} bytes of shared memory", size.value));
-  std::shared_ptr<std::byte[]> mapped = map_place(place, size);
-  check_mpi(MPI_Barrier(host.get()), "waiting until all ranks have mapped shared memory");
+  std::shared_ptr<std::byte[]> mapped;
+  std::optional<SystemError> own;
+  try {
+    mapped = map_place(place, size);
+  } catch (const SystemError& error) {
+    own = error;
+  }
+  int worst = own ? 0 : 1;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MIN, host.get()),
+            "agreeing on whether all ranks have mapped shared memory");
+  if (own) throw SystemError(*own);
+  if (worst == 0) throw SystemError(ENOMEM, fmt::format("another rank of this host can't map the {} bytes of shared memory", size.value));
   return mapped;
 }
 

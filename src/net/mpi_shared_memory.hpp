@@ -37,7 +37,7 @@ struct SharedMemory {
 
 /// Zeroed memory that the processes of one host map in common. It has no name anywhere, so that nothing is left of it after a crash.
 ///
-/// Collective: on `host`, with the same size. Throws SystemError.
+/// Collective: on `host`, with the same size. Throws SystemError, on all ranks if on one.
 [[nodiscard]] std::shared_ptr<std::byte[]> map_in_common(const MpiComm& host, Bytes size);
 
 }  // namespace twinax::net

@@ -101,11 +101,8 @@ class MpiWorld final : public World {
     } catch (const PeerLost& lost) {
       text = lost.what();
       is_echo = true;
-    } catch (const std::bad_alloc&) {
-      text = fmt::format("out of memory on {}: this process may not have more; see ulimit -v and the job's memory limit",
-                         hosts_[static_cast<std::size_t>(rank())]);
     } catch (const std::exception& failure) {
-      text = failure.what();
+      text = failure_text(failure);
     } catch (...) {
     }
     if (is_echo) clock_.sleep_until(clock_.now() + kGrace);  // whoever is at fault speaks first
@@ -170,7 +167,7 @@ int run_processes(const WorldOptions& options, const std::function<int(World&)>&
       world.fail(std::current_exception());
     }
   } catch (const std::exception& error) {
-    log_error(error.what());
+    log_error(failure_text(error));
     MpiEnv::abort(EXIT_FAILURE);
   }
   return EXIT_FAILURE;

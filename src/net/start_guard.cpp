@@ -10,7 +10,8 @@
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
-#include <unistd.h>
+
+#include "twinax/base/host.hpp"
 
 namespace twinax::net {
 namespace {
@@ -40,15 +41,13 @@ StartGuard::StartGuard(Seconds longest, std::function<void()> late)
       }) {}
 
 std::string start_advice(Seconds waited) {
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
   return fmt::format(
       "the ranks have not found each other after {:.1f} s, longer than watchdog.seconds (10 s at least); {} has the network devices {}. A "
       "device that does "
       "not lead to the other hosts, or whose address others have too (docker0), may have been taken: name the right one by mpirun --mca "
       "btl_tcp_if_include DEVICE --mca oob_tcp_if_include DEVICE, and for ucx UCX_NET_DEVICES=DEVICE; twinax doctor under the same mpirun "
       "lists them for all hosts",
-      waited.value, host.data(), devices_with_addresses());
+      waited.value, host_name(), devices_with_addresses());
 }
 
 }  // namespace twinax::net

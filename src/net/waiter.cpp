@@ -18,8 +18,9 @@ constexpr int kWaitsWithoutYields = 256;
 constexpr Seconds kCheapYield{20e-6};
 constexpr Seconds kShortestPause{20e-6};
 constexpr Seconds kLongestPause{200e-6};
-constexpr Seconds kLongestLatePause{1e-3};
 constexpr Seconds kLateAfter{0.1};
+constexpr double kLatePauseShare = 0.01;  // of the wait so far
+constexpr Seconds kLongestLatePause{5e-3};
 constexpr Seconds kLongestSleep{0.05};
 
 void relax_core() {
@@ -97,7 +98,8 @@ void Wait::rest_until(Seconds deadline) {
     began_ = now;
   }
   clock.sleep_until(std::min(deadline, now + pause_));
-  pause_ = std::min(pause_ * 1.5, now - began_ > kLateAfter ? kLongestLatePause : kLongestPause);
+  const Seconds waited = now - began_;
+  pause_ = std::min(pause_ * 1.5, waited > kLateAfter ? std::min(waited * kLatePauseShare, kLongestLatePause) : kLongestPause);
 }
 
 void Wait::sleep_until(Seconds deadline) {

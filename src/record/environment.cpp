@@ -12,7 +12,8 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <unistd.h>
+
+#include "twinax/base/host.hpp"
 
 #include "git_revision.hpp"
 #include "record/hdf5.hpp"
@@ -52,11 +53,6 @@ Environment this_environment() {
   environment.compiler = compiler_name();
   environment.git_revision = git_revision();
   return environment;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
 std::string describe_hosts(std::span<const std::string> host_of_rank) {

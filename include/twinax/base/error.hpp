@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -93,5 +94,9 @@ class OutOfBudget : public Error {
  public:
   using Error::Error;
 };
+
+/// What to tell of an exception that ends the program: what() for those of the project; for the standard library's that say only
+/// "bad_alloc" or "Resource temporarily unavailable", which limit was met on which host.
+[[nodiscard]] std::string failure_text(const std::exception& failure);
 
 }  // namespace twinax

@@ -33,9 +33,9 @@ class Waiter {
 
 /// One wait in progress: `for (Wait wait(waiter, peer); !is_done();) wait.rest();`
 ///
-/// It spins only where there are cores to spare, then yields as long as that is cheap, then sleeps with a back-off from 20 to 200 us (1 ms
-/// in a wait of more than 0.1 s). From the first sleep on the activity slot shows whom it waits for. Throws PeerLost once the job is
-/// ending.
+/// It spins only where there are cores to spare, then yields as long as that is cheap, then sleeps with a back-off from 20 to 200 us (after
+/// 0.1 s: 1% of the wait so far, up to 5 ms). From the first sleep on the activity slot shows whom it waits for. Throws PeerLost once the
+/// job is ending.
 class Wait {
  public:
   /// `peer`: the rank that is waited for, -1 for none: such a wait is never reported as a hang.

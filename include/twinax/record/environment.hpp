@@ -28,8 +28,6 @@ struct Environment {
 /// What this process can tell by itself: cpu, cores, hdf5, compiler, git_revision, and `hosts` of one rank; the rest is the caller's.
 [[nodiscard]] Environment this_environment();
 
-/// The host's name.
-[[nodiscard]] std::string host_name();
 /// "node1:0-1 node2:2-3" from each rank's host, in rank order.
 [[nodiscard]] std::string describe_hosts(std::span<const std::string> host_of_rank);
 /// The processor's name, from a text like /proc/cpuinfo's; "unknown" if it isn't there.

@@ -1,8 +1,12 @@
 #include "twinax/base/error.hpp"
 
+#include <new>
+#include <system_error>
 #include <type_traits>
 
-#include "gtest/gtest.h"
+#include "twinax/base/host.hpp"
+
+#include "gmock/gmock.h"
 
 namespace twinax {
 namespace {
@@ -21,6 +25,14 @@ TEST(NativeError, KeepsTheNativeCode) {
     ASSERT_NE(native, nullptr);
     EXPECT_EQ(native->code(), 15);
   }
+}
+
+TEST(FailureText, NamesTheHostAndTheLimitWhereTheStandardLibraryDoesNot) {
+  using testing::HasSubstr;
+  EXPECT_THAT(failure_text(std::bad_alloc()), testing::AllOf(HasSubstr("out of memory on " + host_name()), HasSubstr("ulimit -v")));
+  const std::system_error no_thread(std::make_error_code(std::errc::resource_unavailable_try_again));
+  EXPECT_THAT(failure_text(no_thread), testing::AllOf(HasSubstr("thread on " + host_name()), HasSubstr("ulimit -u")));
+  EXPECT_EQ(failure_text(FileError("text.txt: is empty")), "text.txt: is empty");
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "twinax/base/host.hpp"
+
 namespace twinax::record {
 namespace {
 
