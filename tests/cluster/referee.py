@@ -16,13 +16,12 @@ import csv
 import io
 import os
 import pathlib
-import re
 import statistics
-import subprocess
 import sys
 import tempfile
 
 import hosts as cluster
+from sides import Sides, step_ms
 
 sys.path.insert(0, str(cluster.SOURCE / "tests" / "peers"))
 from compare import ratio_interval  # noqa: E402  pylint: disable=wrong-import-position
@@ -39,38 +38,21 @@ latency = "0us"
 in_node_rate = "100Gbit/s"
 source = "tc tbf at 1 Gbit/s, less the headers of TCP and IP"
 """
-ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # 25.4 million parameters: 152 MB each way in a step of two ranks, with little computing between.
 MODEL = {"model.layers": 8, "model.width": 512, "model.heads": 8, "model.context": 16, "train.global_batch": 2, "train.evaluate_every": 0}
 SMALL = {"model.layers": 2, "model.width": 64, "model.heads": 2, "model.context": 32, "train.global_batch": 2, "train.evaluate_every": 0}
-# Both libraries' rendezvous over TCP lets the two directions of a connection wait for each other (121 to 190 of 239 MB/s); without it,
-# plain sockets, Open MPI and UCX all fill both.
-FULL_DUPLEX = ["--mca", "btl_tcp_flags", "1"]
-UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6}
 
 
-class Referee:
+class Referee(Sides):
     """Runs the same commands on hosts that the kernel shapes, and shaped on this machine."""
 
     def __init__(self, options, hosts, folder):
-        self.options, self.hosts = options, hosts
         catalog = pathlib.Path(folder) / "networks.toml"
         catalog.write_text(PROFILE)
-        self.shaped = ["--net", "referee-1g", "--set", f"net.catalog={catalog}"]
+        super().__init__(hosts, ["--net", "referee-1g", "--set", f"net.catalog={catalog}"])
+        self.options = options
         self.text = hosts.scratch / "text.txt"
         self.text.write_text((cluster.SOURCE / "LICENSE").read_text() * 8)
-
-    def output(self, is_kernel, ranks, command, transport):
-        command = [*command, "--set", f"net.transport={transport}"]
-        if is_kernel:
-            words = self.hosts.mpirun(ranks, command, launcher=FULL_DUPLEX, transport=transport, UCX_RNDV_THRESH="inf", **ENVIRONMENT)
-        else:
-            words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", ranks, *command, *self.shaped]
-        cache = {"XDG_CACHE_HOME": str(self.hosts.scratch / "cache")}
-        done = subprocess.run([str(w) for w in words], env={**os.environ, **ENVIRONMENT, **cache}, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(map(str, words))}: code {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
 
     def rates(self, is_kernel, transport):
         """Goodput in MB/s of one stream, of both directions together, and of two senders to one receiver."""
@@ -85,8 +67,7 @@ class Referee:
                 "optimizer.warmup_steps": 1, "collective.algorithm": "ring"}
         out = self.output(is_kernel, 2, [self.options.twinax, "train", cluster.SOURCE / "experiments" / "gpt-small.toml", "--quiet",
                                          *(word for key, value in keys.items() for word in ("--set", f"{key}={value}"))], transport)
-        found = re.search(r"median step ([0-9.]+) (\w+)", out)
-        return 1e3 * float(found[1]) * UNITS[found[2]]
+        return step_ms(out)
 
     def round(self, transport):
         """Each figure as (kernel, shaper)."""
