@@ -40,6 +40,7 @@ bench: ## the shaper (also against the kernel's), collectives in a node, the ucx
 	$(MPIRUN) -n 2 build/twinax sweep experiments/demo.toml --out results/bench
 	build/twinax report results/bench/*.h5 -o results/bench
 	$(or $(TWINAX_PYTHON),/usr/bin/python3) tests/cluster/referee.py build/twinax || test $$? -eq 77
+	$(or $(TWINAX_PYTHON),/usr/bin/python3) tests/cluster/reproduce_wire.py build/twinax || test $$? -eq 77
 	python3 tests/peers/compare_ucx.py build/tests/ucx_bench || test $$? -eq 77
 	python3 tests/peers/compare.py build/tests/gpt_bench
 

@@ -111,8 +111,9 @@ std::string source_text(const net::World& world, const Config& config, const net
                       measured.pair.round_trips_s.size(), options.small.value,
                       for_people(Seconds{net::quantile(measured.pair.round_trips_s, 0.5) / 2}),
                       for_people(Seconds{net::quantile(measured.pair.round_trips_s, 0.99) / 2}));
-  text += fmt::format("; rate and overhead from messages of {} and {} B over {} at once", options.small.value, options.large.value,
-                      measured.flows == 1 ? "1 stream" : fmt::format("{} streams", measured.flows));
+  text +=
+      fmt::format("; rate, gap and overhead from messages of {}, {} and {} B over {} at once", options.small.value, options.middle.value,
+                  options.large.value, measured.flows == 1 ? "1 stream" : fmt::format("{} streams", measured.flows));
   text += plan.in_node.empty() ? "; in-node: not measured, taken as the network's" : "; in-node: likewise, 1 stream inside the first node";
   return text;
 }
@@ -127,7 +128,7 @@ Report measure(net::World& world, const Config& config, const CalibrateArguments
   net::Transport* transport = &world.transport();
   std::unique_ptr<net::Transport> shaped;
   const auto board = world.share(net::NicBoard::size(world.size()));
-  const net::CalibrationOptions options{.large = config.bytes("net.chunk")};
+  const net::CalibrationOptions options{.middle = {config.bytes("net.chunk").value / 4}, .large = config.bytes("net.chunk")};
   if (profile) {
     shaped =
         net::make_shaped(*transport, world.wait_context(),

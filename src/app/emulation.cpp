@@ -98,8 +98,9 @@ std::optional<net::Profile> make_profile(const Config& config, const Emulation& 
     const double share = static_cast<double>(parameters) / stood_for;
     for (Seconds* time : {&profile.latency, &profile.in_node_latency, &profile.jitter, &profile.tail}) *time = *time * share;
     const Bytes chunk = config.bytes("net.chunk");
-    profile.rate = chunk / (chunk / profile.rate + profile.message_overhead * profile.achievable);
-    profile.message_overhead = {0};
+    const Seconds takes = std::max(profile.message_gap, chunk / (profile.rate * profile.achievable) + profile.message_overhead);
+    profile.rate = chunk / (takes * profile.achievable);
+    profile.message_overhead = profile.message_gap = {0};
   }
   if (const std::int64_t m = config.integer("emulate.nodes"); m > 1 && nodes > 1) {
     // A ring of N nodes moves (N - 1) / N of the model into each; the rate is scaled so that bytes per FLOP are those of M nodes.

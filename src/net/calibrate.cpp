@@ -224,17 +224,23 @@ Seconds Calibrator::time_per_message(Flows flows, Bytes bytes) {
 
 Calibration Calibrator::lead() {
   const auto measure = [&](Flows flows) {
-    WireFigures figures{.round_trips_s = ping(flows), .small_message = time_per_message(flows, options_.small), .large_message = {0}};
+    WireFigures figures{.round_trips_s = ping(flows),
+                        .small_message = time_per_message(flows, options_.small),
+                        .middle_message = {0},
+                        .large_message = {0}};
+    figures.middle_message = time_per_message(flows, options_.middle);
     figures.large_message = time_per_message(flows, options_.large);
     return figures;
   };
   Calibration measured;
   measured.pair = measure(PairFlows);
   measured.small_of_all = measured.pair.small_message;
+  measured.middle_of_all = measured.pair.middle_message;
   measured.large_of_all = measured.pair.large_message;
   measured.flows = narrow<int>(flows_[AllFlows].size());
   if (measured.flows > 1) {
     measured.small_of_all = time_per_message(AllFlows, options_.small);
+    measured.middle_of_all = time_per_message(AllFlows, options_.middle);
     measured.large_of_all = time_per_message(AllFlows, options_.large);
   }
   if (!flows_[InNodeFlows].empty()) measured.in_node = measure(InNodeFlows);

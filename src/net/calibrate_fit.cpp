@@ -17,10 +17,11 @@ double four_digits(double value) {
   return unit >= 1 ? std::round(value / unit) * unit : std::round(value / unit) / std::round(1 / unit);
 }
 
-/// What a stream of messages says: a message takes overhead + bytes / rate.
+/// What a stream of messages says: a message takes overhead + bytes / rate, and no less than gap.
 struct Line {
   BytesPerSecond rate;
   Seconds overhead;
+  Seconds gap{0};
 };
 
 Line line_through(Seconds small, Seconds large, const CalibrationOptions& options) {
@@ -28,6 +29,20 @@ Line line_through(Seconds small, Seconds large, const CalibrationOptions& option
   // Messages whose size costs no time: the clock's resolution is what bounds their rate.
   const BytesPerSecond rate = (options.large - options.small) / std::max(difference, Seconds{1e-9});
   return {.rate = rate, .overhead = std::max(small - options.small / rate, Seconds{0})};
+}
+
+/// A message between small and large tells what delays bytes from what passes beside them: it lies on the line through both if all handling
+/// does, and below it where handling overlaps with the bytes of other messages.
+Line nic_line(const Calibration& measured, const CalibrationOptions& options) {
+  constexpr double kNoise = 1.1;
+  const Line straight = line_through(measured.small_of_all, measured.large_of_all, options);
+  const double middle = static_cast<double>(options.middle.value) / static_cast<double>(options.large.value);
+  // overhead + middle * (large - overhead) = the middle one's time; 0 where the middle one is no longer than a small one: it is all gap.
+  Seconds overhead = (measured.middle_of_all - measured.large_of_all * middle) / (1 - middle);
+  if (measured.middle_of_all <= measured.small_of_all * kNoise) overhead = Seconds{0};
+  overhead = std::max(overhead, Seconds{0});
+  if (overhead * kNoise >= straight.overhead) return straight;
+  return {.rate = options.large / (measured.large_of_all - overhead), .overhead = overhead, .gap = measured.small_of_all};
 }
 
 /// Two one-way delays, each exponential with the mean j, sum to Gamma(2, j): these are its quantiles for j = 1.
@@ -109,18 +124,19 @@ CalibrationPlan plan_calibration(std::span<const int> node_of, const Calibration
 }
 
 Profile fit_profile(const Calibration& measured, const CalibrationOptions& options) {
-  const Line nic = line_through(measured.small_of_all, measured.large_of_all, options);
+  const Line nic = nic_line(measured, options);
   const Seconds small_alone = nic.overhead + options.small / nic.rate;
   const Delays delays = delays_of(measured.pair.round_trips_s, small_alone * 2);
   Profile profile;
   profile.rate = {four_digits(nic.rate.value)};
   profile.message_overhead = {four_digits(nic.overhead.value)};
+  profile.message_gap = {four_digits(nic.gap.value)};
   profile.latency = {four_digits(delays.latency.value)};
   profile.jitter = {four_digits(delays.jitter.value)};
   profile.tail = {four_digits(delays.tail.value)};
   profile.tail_probability = four_digits(delays.tail_probability);
   constexpr double kNotable = 1.05;  // slower than this share of the NIC's own time, one stream is a limit of its own
-  const Seconds by_nic = nic.overhead + options.large / nic.rate;
+  const Seconds by_nic = std::max(nic.gap, nic.overhead + options.large / nic.rate);
   if (measured.flows > 1 && measured.pair.large_message > by_nic * kNotable) {
     profile.stream_rate = {four_digits((options.large / measured.pair.large_message).value)};
   }

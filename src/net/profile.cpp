@@ -71,6 +71,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"stream_rate", [](Profile& p, const Reading& r) { p.stream_rate = r.rate(); }},
       {"latency", [](Profile& p, const Reading& r) { p.latency = r.time(); }},
       {"message_overhead", [](Profile& p, const Reading& r) { p.message_overhead = r.time(); }},
+      {"message_gap", [](Profile& p, const Reading& r) { p.message_gap = r.time(); }},
       {"jitter", [](Profile& p, const Reading& r) { p.jitter = r.time(); }},
       {"tail_probability", [](Profile& p, const Reading& r) { p.tail_probability = r.share(); }},
       {"tail", [](Profile& p, const Reading& r) { p.tail = r.time(); }},
@@ -105,7 +106,7 @@ void check_complete(const Profile& profile, const std::string& path) {
 Profile Profile::dilated(double factor) const {
   Profile slow = *this;
   for (BytesPerSecond* r : {&slow.rate, &slow.stream_rate, &slow.in_node_rate}) *r = *r / factor;
-  for (Seconds* time : {&slow.latency, &slow.message_overhead, &slow.jitter, &slow.tail, &slow.in_node_latency}) *time = *time * factor;
+  for (Seconds* time : {&slow.latency, &slow.message_overhead, &slow.message_gap, &slow.jitter, &slow.tail, &slow.in_node_latency}) *time = *time * factor;
   return slow;
 }
 
@@ -138,6 +139,7 @@ std::string to_toml(const Profile& profile) {
   if (profile.stream_rate.value > 0) add("stream_rate", to_text(profile.stream_rate));
   add_time("latency", profile.latency);
   add_time("message_overhead", profile.message_overhead);
+  add_time("message_gap", profile.message_gap);
   add_time("jitter", profile.jitter);
   if (profile.tail_probability > 0) text += fmt::format("tail_probability = {}\n", toml_text(profile.tail_probability));
   add_time("tail", profile.tail);

@@ -162,12 +162,14 @@ bool ShapedTransport::post_next(Flow& flow, Seconds now) {
   const std::size_t k = message.posted;
   const auto bytes = message.data.empty() ? message.data : piece(message.data, k);
   const bool is_near = is_in_node(message.to);
-  const Seconds overhead = is_near ? Seconds{0} : profile_.message_overhead;
-  Seconds leaves = nic_to(message.to).out.book(now, overhead + time_of(bytes.size(), message.to));
+  const Seconds takes = time_of(bytes.size(), message.to) + (is_near ? Seconds{0} : profile_.message_overhead);
+  const Seconds pause = is_near ? Seconds{0} : std::max(profile_.message_gap - takes, Seconds{0});  // before the next message may follow
+  Seconds leaves = nic_to(message.to).out.book(now, takes + pause) - pause;
   if (!is_near && profile_.stream_rate.value > 0) {
     leaves = std::max(leaves, flow.stream.book(now, Bytes{narrow<std::int64_t>(bytes.size())} / profile_.stream_rate));
   }
-  flow.last_leaves = message.leaves = leaves;
+  message.leaves = leaves;
+  flow.last_leaves = leaves + pause;
   const Seconds latency = is_near ? profile_.in_node_latency : profile_.latency + message.extra_latency;
   message.stamps[k].arrival_s = (leaves + latency).value;
   message.flights.push_back(

@@ -39,6 +39,7 @@ struct CalibrationOptions {
   Seconds burst{0.2};        ///< about what one burst of messages lasts
   int repeats = 5;           ///< of bursts; the median counts
   Bytes small{8};            ///< a small message
+  Bytes middle{64 << 10};    ///< between them, where a message's bytes should take longer than its handling
   Bytes large{256 << 10};    ///< a large one: what messages are cut into, so that figures hold for shaping
   Seconds poll{0};           ///< how long a rank sleeps between two looks; 0: it yields
 };
@@ -47,13 +48,15 @@ struct CalibrationOptions {
 struct WireFigures {
   std::vector<double> round_trips_s;  ///< of small messages, in ascending order
   Seconds small_message{0};           ///< what a small message adds to a stream of them
-  Seconds large_message{0};           ///< the same for a large one
+  Seconds middle_message{0};          ///< the same for one between
+  Seconds large_message{0};           ///< and for a large one
 };
 
 /// What was measured; complete on the rank that leads.
 struct Calibration {
   WireFigures pair, in_node;  ///< in_node is empty where no node has two ranks
   Seconds small_of_all{0};    ///< what a small message adds when all flows send at once
+  Seconds middle_of_all{0};
   Seconds large_of_all{0};
   int flows = 1;
 };
@@ -63,8 +66,8 @@ struct Calibration {
 [[nodiscard]] Calibration calibrate(Transport& transport, const WaitContext& context, const CalibrationPlan& plan,
                                     const CalibrationOptions& options);
 
-/// The profile whose shaping gives such times: message times are overhead + bytes / rate, one-way times are latency + an exponential
-/// jitter + rarely a tail. Figures have four digits. Without in-node figures, in-node is as the network.
+/// The profile whose shaping gives such times: a message takes the longer of gap and overhead + bytes / rate, one way is latency + an
+/// exponential jitter + rarely a tail. Figures have four digits. Without in-node figures, in-node is as the network.
 [[nodiscard]] Profile fit_profile(const Calibration& measured, const CalibrationOptions& options);
 
 /// The value below which a share of ascending values lies.

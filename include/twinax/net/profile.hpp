@@ -15,6 +15,7 @@ struct Profile {
   BytesPerSecond stream_rate{0};  ///< what one pair of ranks reaches; 0 = as the NIC
   Seconds latency{0};             ///< one way, NIC to NIC
   Seconds message_overhead{0};    ///< time the NIC is busy for each message (chunk) beyond its bytes
+  Seconds message_gap{0};         ///< least time between two messages (chunks) of a NIC, during which bytes may pass
   Seconds jitter{0};              ///< mean of an exponential delay added to the latency
   double tail_probability = 0;    ///< share of messages that take `tail` longer
   Seconds tail{0};

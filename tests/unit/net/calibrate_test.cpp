@@ -37,7 +37,14 @@ Profile slow_network() {
 }
 
 CalibrationOptions quick_options() {
-  return {.pings = 20, .longest_pings = {60}, .burst = {40e-3}, .repeats = 1, .small = {4096}, .large = {64 << 10}, .poll = {kPoll}};
+  return {.pings = 20,
+          .longest_pings = {60},
+          .burst = {40e-3},
+          .repeats = 1,
+          .small = {4096},
+          .middle = {16 << 10},
+          .large = {64 << 10},
+          .poll = {kPoll}};
 }
 
 /// What calibrating says of ranks whose traffic is shaped, each a thread, in virtual time.
@@ -105,8 +112,28 @@ TEST(Calibrate, FindsJitterAndTail) {
   EXPECT_NEAR(found.tail.value, 30e-3, 2e-3);
 }
 
+TEST(Calibrate, TellsAGapFromAnOverheadThatDelaysBytes) {
+  Profile profile = slow_network();
+  profile.message_gap = {150e-6};  // longer than the 41 us of 4 KiB and the overhead, shorter than the 164 us of 16 KiB
+  profile.message_overhead = {20e-6};
+  const Profile found = calibrated(profile, 2, 1, quick_options());
+  EXPECT_NEAR(found.rate.value, 1e8, 0.02e8);
+  EXPECT_NEAR(found.message_gap.value, 150e-6, 5e-6);
+  EXPECT_NEAR(found.message_overhead.value, 20e-6, 4e-6);
+  EXPECT_EQ(calibrated(slow_network(), 2, 1, quick_options()).message_gap.value, 0);
+}
+
+TEST(FitProfile, TakesMessagesThatAllLastAsLongAsSmallOnesForGapAlone) {
+  const Calibration measured{
+      .pair = {.round_trips_s = {20e-6}}, .small_of_all = {10e-6}, .middle_of_all = {10.5e-6}, .large_of_all = {20e-6}};
+  const Profile found = fit_profile(measured, {.small = {8}, .middle = {50'000}, .large = {200'000}});
+  EXPECT_NEAR(found.message_gap.value, 10e-6, 1e-12);
+  EXPECT_EQ(found.message_overhead.value, 0);
+  EXPECT_NEAR(found.rate.value, 1e10, 1);
+}
+
 TEST(Calibrate, FitsDrawsOfTheModelItself) {
-  Calibration measured{.small_of_all = {3e-6}, .large_of_all = {3e-6 + 1e-3}};
+  Calibration measured{.small_of_all = {3e-6}, .middle_of_all = {3e-6 + 0.25e-3}, .large_of_all = {3e-6 + 1e-3}};
   const Philox random(5, Draw::Test);
   for (std::uint64_t i = 0; i < 200'000; ++i) {
     double time = 2 * (40e-6 + 3e-6);
@@ -117,7 +144,7 @@ TEST(Calibrate, FitsDrawsOfTheModelItself) {
     measured.pair.round_trips_s.push_back(time);
   }
   std::ranges::sort(measured.pair.round_trips_s);
-  const CalibrationOptions options{.small = {0}, .large = {1'000'000}};
+  const CalibrationOptions options{.small = {0}, .middle = {250'000}, .large = {1'000'000}};
   const Profile found = fit_profile(measured, options);
   EXPECT_NEAR(found.rate.value, 1e9, 1);
   EXPECT_NEAR(found.message_overhead.value, 3e-6, 1e-12);

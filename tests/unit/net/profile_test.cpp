@@ -64,6 +64,7 @@ TEST(Profile, ReadsWhatItWrote) {
                   .stream_rate = {3e7},
                   .latency = {31.25e-6},
                   .message_overhead = {1.5e-6},
+                  .message_gap = {2.5e-6},
                   .jitter = {2e-6},
                   .tail_probability = 1e-3,
                   .tail = {2.5e-4},
@@ -77,7 +78,8 @@ TEST(Profile, ReadsWhatItWrote) {
     EXPECT_EQ(read.achievable, profile.achievable);
     EXPECT_EQ(read.tail_probability, profile.tail_probability);
     for (const auto rate : {&Profile::rate, &Profile::stream_rate, &Profile::in_node_rate}) EXPECT_EQ(read.*rate, profile.*rate);
-    for (const auto time : {&Profile::latency, &Profile::message_overhead, &Profile::jitter, &Profile::tail, &Profile::in_node_latency})
+    for (const auto time : {&Profile::latency, &Profile::message_overhead, &Profile::message_gap, &Profile::jitter, &Profile::tail,
+                            &Profile::in_node_latency})
       EXPECT_EQ(read.*time, profile.*time);
     profile = {.name = "least", .rate = {1e9}, .in_node_rate = {1e9}, .source = "test"};  // what is not said stays out
   }

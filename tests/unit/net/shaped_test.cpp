@@ -1,6 +1,7 @@
 #include "twinax/net/shaped.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <memory>
@@ -90,6 +91,29 @@ TEST(Shaped, TakesBytesOverRatePlusLatencyForAMessage) {
   EXPECT_NEAR(done[0], 5000e-6 + 50e-6, kStep);  // cut-through: the receiver's NIC adds nothing
   EXPECT_NEAR(done[1], 5000e-6, kStep);
   EXPECT_EQ(got, data);
+}
+
+TEST(Shaped, HoldsTheNextMessageForTheGapDuringWhichBytesPass) {
+  Profile profile = simple_profile();
+  profile.message_gap = {300e-6};
+  profile.message_overhead = {20e-6};
+  Net net(2, 1, profile);
+  const std::array sizes{10U, 10U, 1000U, 10U};
+  std::vector<std::vector<std::byte>> data, got;
+  for (const std::size_t size : sizes) {
+    data.push_back(bytes(size));
+    got.emplace_back(size);
+  }
+  std::vector<Request> receives, sends;
+  std::vector<Request*> all;
+  for (std::size_t i = 0; i < sizes.size(); ++i) receives.push_back(net[1].receive(got[i], 0, Tag{1}));
+  for (std::size_t i = 0; i < sizes.size(); ++i) sends.push_back(net[0].send(data[i], 1, Tag{1}, Purpose::Gradients));
+  for (Request& receive : receives) all.push_back(&receive);
+  const auto done = net.run(all);
+  EXPECT_NEAR(done[0], 30e-6 + 50e-6, kStep);  // nothing was before it
+  EXPECT_NEAR(done[1], 330e-6 + 50e-6, kStep);
+  EXPECT_NEAR(done[2], 600e-6 + 1020e-6 + 50e-6, kStep);
+  EXPECT_NEAR(done[3], 1620e-6 + 30e-6 + 50e-6, kStep);  // 1000 bytes took longer than the gap
 }
 
 TEST(Shaped, GivesAMessageAfterAPauseNoCredit) {
