@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "twinax/fsdp/build_step.hpp"
+#include "twinax/fsdp/prefetch.hpp"
+#include "twinax/step/op.hpp"
+
+#include "fsdp/step_pools.hpp"
+
+namespace twinax::fsdp {
+
+/// Writes a step's ops down in program order. The plan outlives the writer, and the bodies the graph; they may be null.
+class StepWriter {
+ public:
+  StepWriter(const StepPlan& plan, StepBodies* bodies, std::vector<Use> uses);
+
+  /// All uses; the gathers of a use's group and of the groups that may be gathered ahead are issued before it.
+  void write_uses();
+  /// The sums over ranks and the optimizer.
+  void write_update();
+  /// The sum of loss and tokens over the ranks, after all that was written before.
+  step::OpId write_total();
+  /// What was written.
+  [[nodiscard]] BuiltStep take();
+
+ private:
+  /// Parameters gathered for a group of uses.
+  struct Gathered {
+    std::optional<step::BufferId> buffer;  // none where parameters are resident
+    step::OpId by;
+  };
+  /// One unit's gradients while the graph is being written down.
+  struct UnitState {
+    std::optional<step::BufferId> gradients;  // produced and not yet reduced
+    std::int64_t backwards_left = 0;          // in the whole step
+    bool touched = false;                     // its gradients have been cleared in this step
+    bool reduced = false;
+  };
+
+  step::OpId add(step::Op op, OpStage stage);
+  /// What was gathered for the use; the root's comes first. Groups, not units: a unit may be gathered again before it has been released.
+  [[nodiscard]] Gathered& gathered_for(const Use& use) { return groups_[use.unit == 0 ? 0 : static_cast<std::size_t>(use.group) + 1]; }
+  [[nodiscard]] UnitState& unit_of(const Use& use) { return units_[static_cast<std::size_t>(use.unit)]; }
+  [[nodiscard]] const ShardLayout& layout_of(const Use& use) const { return plan_.layouts[static_cast<std::size_t>(use.unit)]; }
+  [[nodiscard]] const std::string& name_of(const Use& use) const { return plan_.unit_names[static_cast<std::size_t>(use.unit)]; }
+  /// What this rank receives in a gather or a reduction of the unit.
+  [[nodiscard]] Bytes received(const Use& use) const { return size_of(plan_.wire) * (layout_of(use).padded - layout_of(use).shard); }
+  /// A unit's whole run of parameters or gradients in memory.
+  step::BufferId add_buffer(const Use& use, const char* what, step::LaneKind lane);
+
+  void write_gather(const Use& use);
+  /// What forward and backward have in common: the parameters, and their release after the last use.
+  step::Op make_use(const Use& use, step::OpKind kind, const char* what, Flops flops);
+  void write_forward(const Use& use);
+  void write_backward(const Use& use);
+  void write_reduce(const Use& use, step::OpId after);
+
+  const StepPlan& plan_;
+  StepBodies* bodies_;
+  std::vector<Use> uses_;
+  std::vector<Gathered> groups_;
+  std::vector<UnitState> units_;
+  std::vector<step::OpId> reductions_;
+  BuiltStep built_;
+  StepPools pools_;
+};
+
+}  // namespace twinax::fsdp
