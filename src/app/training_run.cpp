@@ -58,20 +58,31 @@ FlopsPerSecond median_rate(collective::Collectives& control, const fsdp::Compute
   return {n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2};
 }
 
+/// How many ranks a unit is sharded over.
+int shards_of(const Config& config, const net::World& world, int ranks) {
+  const fsdp::StepPlan plan{.ranks = ranks,
+                            .ranks_per_node = ranks_per_node(config, world, ranks),
+                            .strategy = fsdp::parse_strategy(config.text("fsdp.strategy"))};
+  return plan.shards();
+}
+
 /// What both measuring and training begin with: the model, the choices agreed, the computing timed with all ranks at it.
 struct Prepared {
   Prepared(net::World& world, const RunRequest& request, Workload& its_workload, const collective::Group& group)
-      : workload(its_workload), control(collective::make_own(world.transport(), group, {.lane = kControlLane})) {
+      : workload(its_workload),
+        shards(shards_of(request.config, world, group.size())),
+        control(collective::make_own(world.transport(), group, {.lane = kControlLane})) {
     const std::string given = product_choices(request.choices);
     workload.matmul().set_choices(tensor::parse_choices(given));
-    (void)workload.measure(1, world.clock());  // each product's backend is chosen at its first use
+    (void)workload.measure(shards, 1, world.clock());  // each product's backend is chosen at its first use
     choices = agree_choices(*control, workload.matmul(), given);
     control->barrier();
-    times = workload.measure(kMeasurements, world.clock());
+    times = workload.measure(shards, kMeasurements, world.clock());
     rate = median_rate(*control, times);
   }
   static constexpr std::uint8_t kControlLane = 2;
   Workload& workload;
+  int shards;
   std::unique_ptr<collective::Collectives> control;
   std::string choices;
   fsdp::ComputeTimes times;
@@ -101,7 +112,7 @@ class TrainingRun {
         arena_(links.heap()),
         executor_(world.clock(), arena_, {&world.activities()[0], &world.activities()[1], &world.activities()[2]},
                   [&world](const std::exception_ptr& error) { world.fail(error); }),
-        trainer_(prepared_.workload.model(), links_.steps(), executor_, trainer_options(config_, prepared_.workload)) {
+        trainer_(prepared_.workload.model(), links_.groups(), executor_, trainer_options(config_, prepared_.workload)) {
     const net::Profile* profile = network_.profile ? &*network_.profile : nullptr;
     const fsdp::BoundCost cost(trainer_.built(), trainer_.plan(), prepared_.times, profile, network_.ranks_per_node,
                                config_.text("collective.algorithm") == "hierarchical");
@@ -253,7 +264,7 @@ FlopsPerSecond steady_rate(net::World& world, const RunRequest& request, Workloa
   FlopsPerSecond second{0};
   for (int m = 1; m < kMostMeasurements && (m < 3 || second < best * kAgreement); ++m) {
     prepared.control->barrier();
-    const FlopsPerSecond rate = median_rate(*prepared.control, workload.measure(kMeasurements, world.clock()));
+    const FlopsPerSecond rate = median_rate(*prepared.control, workload.measure(prepared.shards, kMeasurements, world.clock()));
     second = std::max(second, std::min(rate, best));
     best = std::max(best, rate);
   }

@@ -119,11 +119,11 @@ Flops Workload::step_flops() const {
   return sum;
 }
 
-fsdp::ComputeTimes Workload::measure(int repeats, Clock& clock) {
+fsdp::ComputeTimes Workload::measure(int shards, int repeats, Clock& clock) {
   const fsdp::RankBatch batch = training_batch(0);
   const std::int64_t sequences = std::min(micro_batch_, batch.sequences);
   const auto tokens = static_cast<std::size_t>(sequences * (batch.length + 1));
-  return fsdp::measure_compute(*model_, {.tokens = batch.tokens.first(tokens), .sequences = sequences, .length = batch.length}, ranks_,
+  return fsdp::measure_compute(*model_, {.tokens = batch.tokens.first(tokens), .sequences = sequences, .length = batch.length}, shards,
                                repeats, clock);
 }
 

@@ -42,8 +42,8 @@ class Workload {
 
   /// Floating-point operations of this rank in a step.
   [[nodiscard]] Flops step_flops() const;
-  /// Times this rank's first micro-batch without communication.
-  [[nodiscard]] fsdp::ComputeTimes measure(int repeats, Clock& clock);
+  /// Times this rank's first micro-batch without communication, with the optimizer on one of `shards` shards.
+  [[nodiscard]] fsdp::ComputeTimes measure(int shards, int repeats, Clock& clock);
 
  private:
   nn::GptShape shape_;

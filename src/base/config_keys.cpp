@@ -26,7 +26,8 @@ KeyDeclaration quantity(KeyType type, std::string_view name, std::string_view va
   return {name, type, value, minimum, maximum, {}, help};
 }
 
-std::vector<KeyDeclaration> declare() {
+/// What is trained, and on what.
+std::vector<KeyDeclaration> work_keys() {
   return {
       integer("train.steps", "200", 1, kAny, "optimizer steps"),
       integer("train.seed", "1", 0, kAny, "of initial weights and of the data's order"),
@@ -47,9 +48,16 @@ std::vector<KeyDeclaration> declare() {
       text("data.tokenizer", "bytes", "how text becomes tokens", {"bytes"}),
       real("data.held_out", "0.05", 0, 0.5, "share of the text, at its end, that is kept for evaluation"),
       text("data.cache", "", "folder of prepared tokens; empty = the user's cache folder"),
+  };
+}
 
-      text("fsdp.strategy", "full", "full: parameters, gradients and optimizer sharded; replicate: all on every rank",
-           {"full", "replicate"}),
+/// How it is run.
+std::vector<KeyDeclaration> run_keys() {
+  return {
+      text("fsdp.strategy", "full",
+           "full: parameters, gradients and optimizer sharded; keep: the same, gathered once a step; hybrid: sharded inside nodes, "
+           "replicated between them; replicate: all on every rank",
+           {"full", "keep", "hybrid", "replicate"}),
       text("fsdp.limiter", "window", "what bounds the gathered units in flight; none = unlimited", {"none", "window"}),
       integer("fsdp.limit", "2", 1, 1e6, "gathered units in flight at most, under the window limiter"),
       integer("fsdp.prefetch", "1", 0, 1e6, "units gathered ahead of the one that is computed"),
@@ -101,7 +109,12 @@ std::vector<KeyDeclaration> declare() {
 }  // namespace
 
 std::span<const KeyDeclaration> config_keys() {
-  static const std::vector<KeyDeclaration> keys = declare();
+  static const std::vector<KeyDeclaration> keys = [] {
+    std::vector<KeyDeclaration> all = work_keys();
+    const std::vector<KeyDeclaration> rest = run_keys();
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+  }();
   return keys;
 }
 

@@ -23,26 +23,33 @@ Seconds BoundCost::seconds(const step::StepGraph& graph, step::OpId id) const {
     case step::OpKind::Gather:
     case step::OpKind::Reduce:
     case step::OpKind::Exchange:
-      return communication(op);
+      return communication(op, built_.stages[id.index]);
   }
   return {0};
 }
 
-collective::Traffic BoundCost::traffic_of(const step::Op& op) const {
+collective::Traffic BoundCost::traffic_of(const step::Op& op, const OpStage& stage) const {
   if (op.unit < 0) return {};
-  const Bytes whole = size_of(plan_.wire) * plan_.layouts[static_cast<std::size_t>(op.unit)].padded;
-  const auto operation = op.kind == step::OpKind::Gather ? collective::Operation::AllGather
-                         : plan_.is_resident()           ? collective::Operation::AllReduce
-                                                         : collective::Operation::ReduceScatter;
+  const ShardLayout& layout = plan_.layouts[static_cast<std::size_t>(op.unit)];
   const bool is_gather = op.kind == step::OpKind::Gather;
   const char* const algorithm = plan_.wire == Dtype::Bf16 && !is_gather ? "pairwise" : is_hierarchical_ ? "hierarchical" : "ring";
-  return collective::traffic(operation, algorithm, whole, plan_.ranks, ranks_per_node_);
+  if (stage.is_between_replicas) {
+    const Bytes shard = size_of(plan_.wire) * layout.shard;
+    if (plan_.shards() == 1) return traffic(collective::Operation::AllReduce, algorithm, shard, plan_.ranks, ranks_per_node_);
+    // Each of a node's ranks sums its shard with the ranks of its place in the other nodes.
+    collective::Traffic sum = traffic(collective::Operation::AllReduce, algorithm, shard, plan_.replicas(), 1);
+    sum.into_node = sum.into_node * plan_.shards();
+    return sum;
+  }
+  const auto operation = is_gather ? collective::Operation::AllGather : collective::Operation::ReduceScatter;
+  const int per_node = plan_.strategy == Strategy::Hybrid ? plan_.shards() : ranks_per_node_;
+  return traffic(operation, algorithm, size_of(plan_.wire) * layout.padded, plan_.shards(), per_node);
 }
 
-Seconds BoundCost::communication(const step::Op& op) const {
+Seconds BoundCost::communication(const step::Op& op, const OpStage& stage) const {
   if (profile_ == nullptr || plan_.ranks == 1) return {0};
   if (op.kind == step::OpKind::Exchange) return plan_.ranks > ranks_per_node_ ? profile_->latency : profile_->in_node_latency;
-  return collective::bound(traffic_of(op), *profile_);
+  return collective::bound(traffic_of(op, stage), *profile_);
 }
 
 Seconds BoundCost::roofline() const {
@@ -53,7 +60,7 @@ Seconds BoundCost::roofline() const {
     if (op.lane == step::LaneKind::Compute) {
       compute += seconds(built_.graph, {i});
     } else if (profile_ != nullptr && plan_.ranks > 1) {
-      into_node += traffic_of(op).into_node;
+      into_node += traffic_of(op, built_.stages[i]).into_node;
     }
   }
   return profile_ == nullptr ? compute : std::max(compute, into_node / profile_->usable_rate());

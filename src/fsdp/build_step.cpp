@@ -18,13 +18,18 @@ void check(const StepPlan& plan) {
                           " layouts and " + std::to_string(plan.forward_flops.size()) + "/" + std::to_string(plan.backward_flops.size()) +
                           " stage costs");
   }
+  if (plan.shards() < 1 || plan.ranks % plan.shards() != 0) {
+    throw InvalidArgument("units sharded in nodes of " + std::to_string(plan.shards()) + " ranks: " + std::to_string(plan.ranks) +
+                          " ranks are no whole number of nodes");
+  }
 }
 
 }  // namespace
 
 BuiltStep build_training_step(const StepPlan& plan, StepBodies* bodies) {
   check(plan);
-  StepWriter writer(plan, bodies, training_uses(plan.stages, plan.micro_batches));
+  const bool keeps = plan.strategy == Strategy::Keep;
+  StepWriter writer(plan, bodies, training_uses(plan.stages, plan.micro_batches, keeps), keeps);
   writer.write_uses();
   writer.write_update();
   return writer.take();
@@ -32,7 +37,7 @@ BuiltStep build_training_step(const StepPlan& plan, StepBodies* bodies) {
 
 BuiltStep build_evaluation_step(const StepPlan& plan, StepBodies* bodies) {
   check(plan);
-  StepWriter writer(plan, bodies, evaluation_uses(plan.stages));
+  StepWriter writer(plan, bodies, evaluation_uses(plan.stages), false);
   writer.write_uses();
   writer.write_total();
   return writer.take();

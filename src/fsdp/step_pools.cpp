@@ -4,9 +4,10 @@
 
 namespace twinax::fsdp {
 
-StepPools::StepPools(const StepPlan& plan, BuiltStep& built) : gathers_ahead_(effective_prefetch(plan.prefetch, plan.limit)) {
+StepPools::StepPools(const StepPlan& plan, bool keeps_gathered, BuiltStep& built)
+    : gathers_ahead_(keeps_gathered ? plan.prefetch : effective_prefetch(plan.prefetch, plan.limit)) {
   if (plan.is_resident()) return;
-  built.gathered = gathered_ = built.graph.add_pool({.name = "gathered units", .capacity = plan.limit});
+  built.gathered = gathered_ = built.graph.add_pool({.name = "gathered units", .capacity = keeps_gathered ? 0 : plan.limit});
   built.reductions = reductions_ = built.graph.add_pool({.name = "reductions", .capacity = plan.limit});
 }
 

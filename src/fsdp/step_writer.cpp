@@ -21,8 +21,13 @@ std::span<float> floats(const OpContext& context, std::optional<BufferId> buffer
 
 }  // namespace
 
-StepWriter::StepWriter(const StepPlan& plan, StepBodies* bodies, std::vector<Use> uses)
-    : plan_(plan), bodies_(bodies), uses_(std::move(uses)), groups_(uses_.size() + 1), units_(plan.layouts.size()), pools_(plan, built_) {
+StepWriter::StepWriter(const StepPlan& plan, StepBodies* bodies, std::vector<Use> uses, bool keeps_gathered)
+    : plan_(plan),
+      bodies_(bodies),
+      uses_(std::move(uses)),
+      groups_(uses_.size() + 1),
+      units_(plan.layouts.size()),
+      pools_(plan, keeps_gathered, built_) {
   for (const Use& use : uses_) unit_of(use).backwards_left += use.backward ? 1 : 0;
 }
 
@@ -134,21 +139,25 @@ void StepWriter::write_backward(const Use& use) {
   }
   const OpId id = add(std::move(op), {.stage = static_cast<int>(use.stage), .micro_batch = use.micro_batch});
   --unit.backwards_left;
-  // Sharded blocks are reduced after each micro-batch, since only shards persist; whole gradients and the root's once, when they are
-  // complete.
-  const bool accumulates = plan_.is_resident() || use.unit == 0;
-  if (plan_.ranks > 1 && (!accumulates || unit.backwards_left == 0)) write_reduce(use, id);
+  write_reductions(use, id);
 }
 
-void StepWriter::write_reduce(const Use& use, OpId after) {
+void StepWriter::write_reductions(const Use& use, OpId after) {
+  const bool is_last = unit_of(use).backwards_left == 0;
+  // Sharded blocks are reduced after each micro-batch, since only shards persist; whole gradients, the root's and those of shards once,
+  // when they are complete.
+  const bool accumulates = use.unit == 0;
+  if (plan_.shards() > 1 && (is_last || !accumulates)) after = write_reduce(use, after);
+  if (plan_.replicas() > 1 && is_last) write_reduce_replicas(use, after);
+}
+
+OpId StepWriter::write_reduce(const Use& use, OpId after) {
   UnitState& unit = unit_of(use);
   Op op{.kind = OpKind::Reduce, .lane = LaneKind::Collective, .name = "reduce " + name_of(use), .unit = use.unit, .after = {after}};
-  op.bytes = plan_.is_resident() ? received(use) * 2 : received(use);
-  if (unit.gradients) {
-    op.uses = {*unit.gradients};
-    op.releases = {*unit.gradients};
-    pools_.give_reduction(op);
-  }
+  op.bytes = received(use);
+  op.uses = {*unit.gradients};
+  op.releases = {*unit.gradients};
+  pools_.give_reduction(op);
   if (bodies_ != nullptr) {
     op.body = [bodies = bodies_, u = use.unit, buffer = unit.gradients, is_first = !unit.reduced](OpContext& context) {
       bodies->reduce(u, floats(context, buffer), is_first);
@@ -157,6 +166,17 @@ void StepWriter::write_reduce(const Use& use, OpId after) {
   unit.gradients.reset();
   unit.reduced = true;
   reductions_.push_back(add(std::move(op), {.stage = -1, .micro_batch = use.micro_batch}));
+  return reductions_.back();
+}
+
+void StepWriter::write_reduce_replicas(const Use& use, OpId after) {
+  const char* const where = plan_.shards() > 1 ? " between nodes" : "";
+  Op op{.kind = OpKind::Reduce, .lane = LaneKind::Collective, .name = "reduce " + name_of(use) + where, .unit = use.unit, .after = {after}};
+  // A sum's two halves: this rank's part of it from the others, then theirs.
+  const std::int64_t replicas = plan_.replicas();
+  op.bytes = size_of(plan_.wire) * (2 * (layout_of(use).shard * (replicas - 1) / replicas));
+  if (bodies_ != nullptr) op.body = [bodies = bodies_, u = use.unit](OpContext&) { bodies->reduce_replicas(u); };
+  reductions_.push_back(add(std::move(op), {.stage = -1, .micro_batch = use.micro_batch, .is_between_replicas = true}));
 }
 
 }  // namespace twinax::fsdp

@@ -16,7 +16,7 @@ namespace twinax::fsdp {
 /// Writes a step's ops down in program order. The plan outlives the writer, and the bodies the graph; they may be null.
 class StepWriter {
  public:
-  StepWriter(const StepPlan& plan, StepBodies* bodies, std::vector<Use> uses);
+  StepWriter(const StepPlan& plan, StepBodies* bodies, std::vector<Use> uses, bool keeps_gathered);
 
   /// All uses; the gathers of a use's group and of the groups that may be gathered ahead are issued before it.
   void write_uses();
@@ -47,7 +47,7 @@ class StepWriter {
   [[nodiscard]] UnitState& unit_of(const Use& use) { return units_[static_cast<std::size_t>(use.unit)]; }
   [[nodiscard]] const ShardLayout& layout_of(const Use& use) const { return plan_.layouts[static_cast<std::size_t>(use.unit)]; }
   [[nodiscard]] const std::string& name_of(const Use& use) const { return plan_.unit_names[static_cast<std::size_t>(use.unit)]; }
-  /// What this rank receives in a gather or a reduction of the unit.
+  /// What this rank receives in a gather or a reduction of the unit over its shards.
   [[nodiscard]] Bytes received(const Use& use) const { return size_of(plan_.wire) * (layout_of(use).padded - layout_of(use).shard); }
   /// A unit's whole run of parameters or gradients in memory.
   step::BufferId add_buffer(const Use& use, const char* what, step::LaneKind lane);
@@ -57,7 +57,10 @@ class StepWriter {
   step::Op make_use(const Use& use, step::OpKind kind, const char* what, Flops flops);
   void write_forward(const Use& use);
   void write_backward(const Use& use);
-  void write_reduce(const Use& use, step::OpId after);
+  /// What is to be summed over ranks after a backward of the unit.
+  void write_reductions(const Use& use, step::OpId after);
+  step::OpId write_reduce(const Use& use, step::OpId after);
+  void write_reduce_replicas(const Use& use, step::OpId after);
 
   const StepPlan& plan_;
   StepBodies* bodies_;

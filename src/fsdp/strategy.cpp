@@ -8,8 +8,10 @@ namespace twinax::fsdp {
 
 Strategy parse_strategy(std::string_view text) {
   if (text == "full") return Strategy::Full;
+  if (text == "keep") return Strategy::Keep;
+  if (text == "hybrid") return Strategy::Hybrid;
   if (text == "replicate") return Strategy::Replicate;
-  throw InvalidArgument("the sharding strategy \"" + std::string(text) + "\" is not known: full or replicate");
+  throw InvalidArgument("the sharding strategy \"" + std::string(text) + "\" is not known: full, keep, hybrid or replicate");
 }
 
 Limiter parse_limiter(std::string_view text) {

@@ -11,12 +11,16 @@
 
 namespace twinax::fsdp {
 
-TrainerBodies::TrainerBodies(nn::Model<float>& model, collective::Collectives& collectives, const TrainerOptions& options, StepPlan plan)
-    : model_(model), collectives_(collectives), options_(options), plan_(std::move(plan)) {
-  const bool replicates = options_.strategy == Strategy::Replicate;
+TrainerBodies::TrainerBodies(nn::Model<float>& model, const RankGroups& groups, const TrainerOptions& options, StepPlan plan)
+    : model_(model),
+      all_(groups.all),
+      shards_(options.strategy == Strategy::Hybrid ? *groups.node : groups.all),
+      replicas_(options.strategy == Strategy::Hybrid ? *groups.across : groups.all),
+      options_(options),
+      plan_(std::move(plan)) {
   std::int64_t largest = 0;
   for (std::size_t u = 0; u < model.units().size(); ++u) {
-    flats_.emplace_back(model.units()[u], u, options_.seed, replicates ? 1 : plan_.ranks, replicates ? 0 : collectives.group().index);
+    flats_.emplace_back(model.units()[u], u, options_.seed, plan_.shards(), all_.group().index % plan_.shards());
     largest = std::max(largest, plan_.layouts[u].shard);
   }
   if (!plan_.is_resident() && plan_.micro_batches > 1) reduced_.resize(static_cast<std::size_t>(largest));
@@ -52,7 +56,7 @@ std::span<const float> TrainerBodies::parameters_of(std::size_t stage, std::span
 }
 
 void TrainerBodies::gather(int unit, std::span<float> whole) {
-  collectives_.all_gather(flat(unit).master(), whole, plan_.wire, net::Purpose::Parameters);
+  shards_.all_gather(flat(unit).master(), whole, plan_.wire, net::Purpose::Parameters);
 }
 
 void TrainerBodies::forward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole) {
@@ -72,20 +76,22 @@ void TrainerBodies::backward(std::size_t stage, std::int64_t /*micro_batch*/, st
 
 void TrainerBodies::reduce(int unit, std::span<float> gradients, bool is_first) {
   const std::span<float> mine = flat(unit).gradient();
-  if (gradients.empty()) {
-    collectives_.all_reduce(mine, plan_.wire, net::Purpose::Gradients);
-  } else if (is_first) {
-    collectives_.reduce_scatter(gradients, mine, plan_.wire, net::Purpose::Gradients);
+  if (is_first) {
+    shards_.reduce_scatter(gradients, mine, plan_.wire, net::Purpose::Gradients);
   } else {
     const std::span<float> sum = std::span(reduced_).first(mine.size());
-    collectives_.reduce_scatter(gradients, sum, plan_.wire, net::Purpose::Gradients);
+    shards_.reduce_scatter(gradients, sum, plan_.wire, net::Purpose::Gradients);
     for (std::size_t i = 0; i < mine.size(); ++i) mine[i] += sum[i];
   }
 }
 
+void TrainerBodies::reduce_replicas(int unit) {
+  replicas_.all_reduce(flat(unit).gradient(), plan_.wire, net::Purpose::Gradients);
+}
+
 void TrainerBodies::norm() {
   // Replicas hold the same gradients: they count once.
-  if (plan_.strategy == Strategy::Replicate && collectives_.group().index != 0) return;
+  if (all_.group().index >= plan_.shards()) return;
   for (const FlatParameter& parameter : flats_) {
     squared_norm_ += tensor::squared_norm<float>(parameter.gradient());
   }
@@ -93,7 +99,7 @@ void TrainerBodies::norm() {
 
 void TrainerBodies::total() {
   std::array<double, 3> sums{loss_sum_, static_cast<double>(batch_.sequences * batch_.length), squared_norm_};
-  collectives_.all_reduce(sums, net::Purpose::Metrics);
+  all_.all_reduce(sums, net::Purpose::Metrics);
   totals_ = {.loss_sum = sums[0], .tokens = sums[1], .squared_norm = sums[2]};
 }
 
@@ -111,7 +117,7 @@ std::vector<float> TrainerBodies::whole(std::size_t unit, bool gradients) {
   if (plan_.is_resident()) {
     std::ranges::copy(mine, all.begin());
   } else {
-    collectives_.all_gather(mine, all, Dtype::Fp32, net::Purpose::Control);
+    shards_.all_gather(mine, all, Dtype::Fp32, net::Purpose::Control);
   }
   all.resize(static_cast<std::size_t>(parameter.layout().elements));
   return all;

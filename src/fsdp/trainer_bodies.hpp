@@ -21,7 +21,7 @@ struct Totals {
 /// The sharded state of a model, and what the ops of its steps do with it.
 class TrainerBodies : public StepBodies {
  public:
-  TrainerBodies(nn::Model<float>& model, collective::Collectives& collectives, const TrainerOptions& options, StepPlan plan);
+  TrainerBodies(nn::Model<float>& model, const RankGroups& groups, const TrainerOptions& options, StepPlan plan);
 
   /// Sets what the next run of a graph works on. Throws InvalidArgument if the batch does not fit the plan.
   void begin(std::int64_t step, const RankBatch& batch, Mode mode);
@@ -33,6 +33,7 @@ class TrainerBodies : public StepBodies {
   void backward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole, std::span<float> gradients,
                 bool is_first) override;
   void reduce(int unit, std::span<float> gradients, bool is_first) override;
+  void reduce_replicas(int unit) override;
   void total() override;
   void norm() override;
   void optimize(int unit) override;
@@ -48,7 +49,9 @@ class TrainerBodies : public StepBodies {
   [[nodiscard]] std::span<const float> parameters_of(std::size_t stage, std::span<const float> whole);
 
   nn::Model<float>& model_;
-  collective::Collectives& collectives_;
+  collective::Collectives& all_;
+  collective::Collectives& shards_;    // the ranks that units are sharded over; not used where parameters are resident
+  collective::Collectives& replicas_;  // the ranks that hold the same shards; not used where there is one
   TrainerOptions options_;
   StepPlan plan_;
   std::vector<FlatParameter> flats_;

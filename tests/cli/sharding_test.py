@@ -30,6 +30,10 @@ class Sharding(CommandTest):
         runs += [(2, "loopback", "full", {"fsdp__limiter": "none", "fsdp__prefetch": 3})]
         runs += [(4, "mpi", "full", {"collective__algorithm": "hierarchical", "net__ranks_per_node": 2})]
         runs += [(4, "loopback", "replicate", {"collective__algorithm": "recursive"})]
+        runs += [(2, "mpi", "keep", {}), (3, "loopback", "keep", {"train__batch": 1, "fsdp__limiter": "none"})]
+        nodes = {"net__ranks_per_node": 2}
+        runs += [(4, "mpi", "hybrid", nodes), (4, "loopback", "hybrid", {**nodes, "train__batch": 1}), (3, "loopback", "hybrid", {})]
+        runs += [(4, "mpi", "hybrid", {**nodes, "collective__implementation": "native"}), (4, "ucx", "hybrid", {**nodes, "net__profile": "ethernet-400g", "net__dilation": 200})]
         for ranks, transport, strategy, keys in runs:
             with self.subTest(ranks=ranks, transport=transport, strategy=strategy, keys=keys):
                 losses, got_norms = self.losses("run", ranks=ranks, transport=transport, train__global_batch=batch, fsdp__strategy=strategy,

@@ -21,8 +21,8 @@ class BoundCost final : public step::Cost {
   [[nodiscard]] Seconds roofline() const;
 
  private:
-  [[nodiscard]] Seconds communication(const step::Op& op) const;
-  [[nodiscard]] collective::Traffic traffic_of(const step::Op& op) const;
+  [[nodiscard]] Seconds communication(const step::Op& op, const OpStage& stage) const;
+  [[nodiscard]] collective::Traffic traffic_of(const step::Op& op, const OpStage& stage) const;
   const BuiltStep& built_;
   const StepPlan& plan_;
   const ComputeTimes& times_;

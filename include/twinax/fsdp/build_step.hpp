@@ -23,12 +23,17 @@ struct StepPlan {
   std::vector<Flops> backward_flops;
   std::int64_t micro_batches = 1;
   int ranks = 1;
+  int ranks_per_node = 1;  ///< of all nodes; read for Strategy::Hybrid alone
   Strategy strategy = Strategy::Full;
   std::int64_t limit = 0;     ///< credits of each of the two pools; 0 = unlimited
   std::int64_t prefetch = 1;  ///< gathers issued ahead of the unit in use
   Dtype wire = Dtype::Fp32;
-  /// Whether parameters stay whole on every rank, so that nothing is gathered: replicate, or one rank alone.
-  [[nodiscard]] bool is_resident() const { return strategy == Strategy::Replicate || ranks == 1; }
+  /// How many ranks a unit is sharded over.
+  [[nodiscard]] int shards() const { return strategy == Strategy::Replicate ? 1 : strategy == Strategy::Hybrid ? ranks_per_node : ranks; }
+  /// How many ranks hold the same shard.
+  [[nodiscard]] int replicas() const { return ranks / shards(); }
+  /// Whether parameters stay whole on every rank, so that nothing is gathered.
+  [[nodiscard]] bool is_resident() const { return shards() == 1; }
 };
 
 /// What the ops of a step do. Called on the lanes.
@@ -45,8 +50,11 @@ class StepBodies {
   /// The same backward; `gradients` [padded] (empty where resident) is cleared first if `is_first`. Compute lane.
   virtual void backward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole, std::span<float> gradients,
                         bool is_first) = 0;
-  /// Sums the unit's gradients over the ranks into the shard's gradient: adds, unless `is_first`. Empty where resident. Collective lane.
+  /// Sums the unit's gradients [padded] over the ranks that it is sharded over into the shard's gradient: adds, unless `is_first`.
+  /// Collective lane.
   virtual void reduce(int unit, std::span<float> gradients, bool is_first) = 0;
+  /// Sums the gradient of the unit's shard over its replicas. Collective lane.
+  virtual void reduce_replicas(int unit) = 0;
   /// Sums loss, tokens and squared norms over the ranks. Collective lane.
   virtual void total() = 0;
   /// This rank's part of the squared norm of the gradients. Compute lane.
@@ -55,10 +63,11 @@ class StepBodies {
   virtual void optimize(int unit) = 0;
 };
 
-/// Which stage an op belongs to, for costs; -1 where it belongs to none.
+/// What an op belongs to, for costs; -1 where it belongs to none.
 struct OpStage {
   int stage = -1;
   std::int64_t micro_batch = -1;
+  bool is_between_replicas = false;  ///< a reduction over a shard's replicas
 };
 
 /// A graph with what its readers need to know of it.

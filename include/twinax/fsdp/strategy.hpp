@@ -7,9 +7,11 @@ namespace twinax::fsdp {
 
 /// How parameters and optimizer state lie over the ranks.
 ///
-/// Source: Rajbhandari et al., ZeRO, SC20 (`Full` is its stage 3); Zhao et al., PyTorch FSDP, VLDB 2023.
+/// Source: Rajbhandari et al., ZeRO, SC20 (`Full` is its stage 3, `Keep` its stage 2); Zhao et al., PyTorch FSDP, VLDB 2023.
 enum class Strategy : std::uint8_t {
   Full,      ///< parameters, gradients and optimizer state sharded; gathered before forward and before backward
+  Keep,      ///< sharded like Full; gathered once a step, before the first forward, and kept to the last backward
+  Hybrid,    ///< sharded like Full inside each node and replicated between nodes, where the shards' gradients are all-reduced
   Replicate  ///< every rank holds all; gradients are all-reduced
 };
 
@@ -19,7 +21,7 @@ enum class Limiter : std::uint8_t {
   Window  ///< gather i waits for the release of gather i - limit; reductions' buffers likewise
 };
 
-/// Reads "full" or "replicate". Throws InvalidArgument.
+/// Reads "full", "keep", "hybrid" or "replicate". Throws InvalidArgument.
 [[nodiscard]] Strategy parse_strategy(std::string_view text);
 /// Reads "none" or "window". Throws InvalidArgument.
 [[nodiscard]] Limiter parse_limiter(std::string_view text);

@@ -29,6 +29,13 @@ struct TrainerOptions {
   AdamwOptions optimizer;
 };
 
+/// The groups of ranks that a trainer works over; all outlive it.
+struct RankGroups {
+  collective::Collectives& all;
+  collective::Collectives* node = nullptr;    ///< the ranks of this one's node: for Strategy::Hybrid, which shards units over them
+  collective::Collectives* across = nullptr;  ///< the ranks that have this one's place in their nodes, node by node: for Strategy::Hybrid
+};
+
 /// This rank's part of a step's batch. tokens [sequences, length + 1].
 struct RankBatch {
   std::span<const std::int32_t> tokens;
@@ -47,13 +54,15 @@ struct StepOutcome {
   bool skipped = false;  ///< the norm was not finite: no update was made
 };
 
-/// Trains a model whose units are sharded (or replicated) over a group of ranks, by running one step graph a step.
+/// Trains a model whose units are sharded, replicated or both over a group of ranks, by running one step graph a step.
 ///
 /// Construction, step, evaluate and whole_* are collective on the group. Threads: one at a time.
 class Trainer {
  public:
   /// The references outlive the trainer. Throws InvalidArgument if the schedule can't work (a limit of 0 with a window, say).
   Trainer(nn::Model<float>& model, collective::Collectives& collectives, step::LiveExecutor& executor, const TrainerOptions& options);
+  /// The same with the groups that Strategy::Hybrid needs: all ranks are those of equal nodes, one node after the other.
+  Trainer(nn::Model<float>& model, const RankGroups& groups, step::LiveExecutor& executor, const TrainerOptions& options);
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;

@@ -82,6 +82,56 @@ TEST(BuildStep, MovesTheBytesOfTheClosedForm) {
   EXPECT_EQ(received(built, step::OpKind::Reduce), Bytes{4 * (blocks + root) * 3 / 4});
 }
 
+TEST(BuildStep, OfKeptUnitsMovesEachTwiceHoweverManyMicroBatchesThereAre) {
+  StepPlan plan = gpt_plan(4, 4, 2, 1);
+  plan.strategy = Strategy::Keep;
+  std::int64_t model = 0;
+  for (const ShardLayout& layout : plan.layouts) model += layout.padded;
+  const BuiltStep built = build_training_step(plan, nullptr);
+  ASSERT_NO_THROW(step::verify(built.graph));
+  EXPECT_EQ(received(built, step::OpKind::Gather), Bytes{4 * model * 3 / 4});
+  EXPECT_EQ(received(built, step::OpKind::Reduce), Bytes{4 * model * 3 / 4});
+  plan.micro_batches = 3;
+  EXPECT_EQ(received(build_training_step(plan, nullptr), step::OpKind::Gather), Bytes{4 * model * 3 / 4});
+}
+
+TEST(BuildStep, OfKeptUnitsLimitsReductionsAlone) {
+  StepPlan plan = gpt_plan(5, 2, 2, 1);
+  plan.strategy = Strategy::Keep;
+  const BuiltStep built = build_training_step(plan, nullptr);
+  const step::StepRun run = step::run_virtual(built.graph, DrawnCost(1), {});
+  EXPECT_EQ(run.pool_peaks[built.gathered->index], 5);
+  EXPECT_LE(run.pool_peaks[built.reductions->index], 2);
+}
+
+TEST(BuildStep, OfHybridSumsShardsBetweenNodesOnceAStep) {
+  StepPlan plan = gpt_plan(2, 2, 2, 1, 2);
+  plan.ranks = 6;
+  plan.ranks_per_node = 2;
+  plan.strategy = Strategy::Hybrid;
+  const BuiltStep built = build_training_step(plan, nullptr);
+  ASSERT_NO_THROW(step::verify(built.graph));
+  std::string order;
+  for (const step::Op& op : built.graph.ops()) {
+    if (op.kind == step::OpKind::Reduce) order += op.name + ", ";
+    // Of a shard over 3 nodes: the others' two parts of this rank's third, then the others' thirds.
+    if (op.name == "reduce h.0 between nodes") {
+      EXPECT_EQ(op.bytes, Bytes{4} * (2 * (plan.layouts[1].shard * 2 / 3)));
+    }
+  }
+  EXPECT_EQ(order,
+            "reduce h.1, reduce h.0, reduce h.1, reduce h.1 between nodes, reduce h.0, reduce h.0 between nodes, reduce root, reduce root "
+            "between nodes, ");
+}
+
+TEST(BuildStep, OfHybridRefusesRanksThatAreNoWholeNumberOfNodes) {
+  StepPlan plan = gpt_plan(2, 2, 2, 1);
+  plan.ranks = 5;
+  plan.ranks_per_node = 2;
+  plan.strategy = Strategy::Hybrid;
+  EXPECT_THROW((void)build_training_step(plan, nullptr), InvalidArgument);
+}
+
 TEST(BuildStep, HalvesTheBytesWithBf16OnTheWire) {
   StepPlan plan = gpt_plan(4, 4, 2, 1);
   const Bytes fp32 = received(build_training_step(plan, nullptr), step::OpKind::Gather);

@@ -1,93 +1,28 @@
 #include "twinax/fsdp/trainer.hpp"
 
 #include <cmath>
-#include <mutex>
-#include <string>
 #include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "twinax/base/error.hpp"
-#include "twinax/base/philox.hpp"
-#include "twinax/collective/own_collectives.hpp"
 #include "twinax/nn/gpt.hpp"
-#include "twinax/tensor/matmul.hpp"
 
-#include "support/run_loopback.hpp"
+#include "unit/fsdp/train_curve.hpp"
 
 namespace twinax::fsdp {
 namespace {
 
-constexpr std::int64_t kContext = 16;
-constexpr std::int64_t kVocabulary = 32;
-constexpr nn::GptShape kShape{.layers = 3, .width = 16, .heads = 2, .context = kContext, .vocabulary = kVocabulary, .tied = true};
+using test::Choices;
+using test::Curve;
+using test::kShape;
+using test::kVocabulary;
 
-/// What a run of some steps showed, the same on all ranks.
-struct Curve {
-  std::vector<double> losses;
-  std::vector<double> norms;
-  std::int64_t gathered_peak = 0;
-  std::int64_t reductions_peak = 0;
-  std::int64_t state_bytes = 0;
-};
-
-std::vector<std::int32_t> tokens_of(std::int64_t step, std::int64_t first, std::int64_t count, std::int64_t global_batch) {
-  std::vector<std::int32_t> tokens;
-  const Philox random(7, Draw::Test);
-  for (std::int64_t i = first; i < first + count; ++i) {
-    for (std::int64_t t = 0; t <= kContext; ++t) {
-      // A text with structure: each token mostly follows from the one before.
-      const std::uint64_t index = static_cast<std::uint64_t>(((step * global_batch) + i) * (kContext + 1) + t);
-      const auto drawn = static_cast<std::int32_t>(random.bits(index) % kVocabulary);
-      tokens.push_back(t > 0 && drawn % 4 != 0 ? (tokens.back() * 3 + 1) % static_cast<std::int32_t>(kVocabulary) : drawn);
-    }
-  }
-  return tokens;
-}
-
-/// The backends of matrix products, which are chosen by time, of each rank.
-using Choices = std::vector<std::vector<tensor::Choice>>;
-
-/// `choices`, if not null, are used where they are there and given back.
-Curve train(int ranks, TrainerOptions options, std::int64_t global_batch, std::int64_t micro_batch, int steps, Choices* choices = nullptr) {
-  Curve curve;
-  if (choices != nullptr) choices->resize(static_cast<std::size_t>(ranks));
-  std::mutex mutex;
-  test::run_loopback(ranks, [&](net::Transport& transport) {
-    const std::int64_t rank = transport.rank();
-    const std::int64_t first = global_batch * rank / ranks;
-    const std::int64_t count = global_batch * (rank + 1) / ranks - first;
-    const std::int64_t largest = (global_batch + ranks - 1) / ranks;
-    TrainerOptions mine = options;
-    mine.micro_batch = micro_batch == 0 ? largest : micro_batch;
-    mine.micro_batches = (largest + mine.micro_batch - 1) / mine.micro_batch;
-    tensor::Matmul matmul;
-    if (choices != nullptr) matmul.set_choices((*choices)[static_cast<std::size_t>(rank)]);
-    const auto model = nn::make_gpt<float>(kShape, mine.micro_batch, matmul);
-    const auto collectives = collective::make_own(transport, collective::Group::first(ranks, transport.rank()), {});
-    SystemClock clock;
-    step::Arena arena;
-    step::LiveExecutor executor(clock, arena, {});
-    Trainer trainer(*model, *collectives, executor, mine);
-    Curve seen;
-    for (int s = 0; s < steps; ++s) {
-      const std::vector<std::int32_t> tokens = tokens_of(s, first, count, global_batch);
-      const StepOutcome outcome =
-          trainer.step(s, {.tokens = tokens, .sequences = count, .length = kContext, .global_tokens = global_batch * kContext});
-      seen.losses.push_back(outcome.loss);
-      seen.norms.push_back(outcome.gradient_norm);
-      if (trainer.built().gathered) {
-        seen.gathered_peak = std::max(seen.gathered_peak, outcome.run.pool_peaks[trainer.built().gathered->index]);
-        seen.reductions_peak = std::max(seen.reductions_peak, outcome.run.pool_peaks[trainer.built().reductions->index]);
-      }
-    }
-    seen.state_bytes = trainer.state_bytes().value;
-    if (choices != nullptr) (*choices)[static_cast<std::size_t>(rank)] = matmul.choices();
-    const std::scoped_lock lock(mutex);
-    if (rank == 0) curve = seen;
-  });
-  return curve;
+Curve train(int ranks, const TrainerOptions& options, std::int64_t global_batch, std::int64_t micro_batch, int steps,
+            Choices* choices = nullptr) {
+  return test::train({.ranks = ranks, .global_batch = global_batch, .micro_batch = micro_batch, .steps = steps, .choices = choices},
+                     options);
 }
 
 TrainerOptions options() {
@@ -117,11 +52,18 @@ TEST_P(EveryNumberOfRanks, TrainsAsOneRankDoes) {
   const auto [ranks, strategy, micro_batch] = GetParam();
   TrainerOptions mine = options();
   mine.strategy = strategy;
-  expect_same(train(ranks, mine, 10, micro_batch, 20), reference(), 1e-5);
+  for (int per_node = 1; per_node <= ranks; ++per_node) {
+    if (ranks % per_node != 0 || (strategy != Strategy::Hybrid && per_node > 1)) continue;
+    SCOPED_TRACE(per_node);
+    expect_same(
+        test::train({.ranks = ranks, .ranks_per_node = per_node, .global_batch = 10, .micro_batch = micro_batch, .steps = 20}, mine),
+        reference(), 1e-5);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Trainer, EveryNumberOfRanks,
-                         ::testing::Combine(::testing::Values(1, 2, 3, 4), ::testing::Values(Strategy::Full, Strategy::Replicate),
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4),
+                                            ::testing::Values(Strategy::Full, Strategy::Keep, Strategy::Hybrid, Strategy::Replicate),
                                             ::testing::Values(0, 2)));
 
 TEST(Trainer, LearnsTheStructureOfItsText) {
@@ -163,6 +105,32 @@ TEST(Trainer, HoldsSixteenBytesForEachParameterOverTheRanks) {
     const double expected = 16.0 * static_cast<double>(parameters) / ranks;
     EXPECT_NEAR(static_cast<double>(train(ranks, options(), 4, 0, 1).state_bytes), expected, 0.05 * expected) << ranks;
   }
+}
+
+TEST(Trainer, OfHybridHoldsSixteenBytesForEachParameterOverTheRanksOfANode) {
+  std::int64_t parameters = 0;
+  for (const nn::UnitSpec& unit : nn::gpt_units(kShape)) parameters += unit.elements;
+  TrainerOptions mine = options();
+  mine.strategy = Strategy::Hybrid;
+  const double expected = 16.0 * static_cast<double>(parameters) / 2;
+  const Curve curve = test::train({.ranks = 4, .ranks_per_node = 2, .global_batch = 4}, mine);
+  EXPECT_NEAR(static_cast<double>(curve.state_bytes), expected, 0.05 * expected);
+}
+
+TEST(Trainer, OfHybridRefusesGroupsThatAreNotItsNodes) {
+  TrainerOptions mine = options();
+  mine.strategy = Strategy::Hybrid;
+  tensor::Matmul matmul;
+  twinax::test::run_loopback(2, [&](net::Transport& transport) {
+    const auto model = nn::make_gpt<float>(kShape, 1, matmul);
+    const test::Groups groups(transport, 2, 2);
+    SystemClock clock;
+    step::Arena arena;
+    step::LiveExecutor executor(clock, arena, {});
+    EXPECT_THROW(Trainer(*model, {.all = groups.get().all}, executor, mine), InvalidArgument);
+    EXPECT_THROW(Trainer(*model, {.all = groups.get().all, .node = groups.get().node, .across = groups.get().node}, executor, mine),
+                 InvalidArgument);
+  });
 }
 
 TEST(Trainer, ConvergesWithBf16OnTheWire) {
