@@ -21,7 +21,7 @@ std::vector<Stage> gpt_stages(const GptShape& shape) {
 template <class Real>
 class Gpt final : public Model<Real> {
  public:
-  Gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul)
+  Gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints)
       : shape_(shape),
         max_sequences_(max_sequences),
         units_(gpt_units(shape)),
@@ -33,7 +33,8 @@ class Gpt final : public Model<Real> {
     targets_ = tensor::Buffer<std::int32_t>(rows);
     running_.batch.width = shape.width;
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
-      blocks_.push_back(std::make_unique<Block<Real>>(shape, max_sequences, matmul, workspace_));
+      if (kept_.empty() || !checkpoints) kept_.push_back(std::make_unique<Kept<Real>>(shape, max_sequences));
+      blocks_.push_back(std::make_unique<Block<Real>>(shape, matmul, workspace_, *kept_.back()));
     }
     for (std::int64_t layer = 0; layer <= shape.layers; ++layer) streams_.emplace_back(rows * shape.width);
   }
@@ -60,6 +61,7 @@ class Gpt final : public Model<Real> {
   std::vector<Stage> stages_;
   Workspace<Real> workspace_;
   Head<Real> head_;
+  std::vector<std::unique_ptr<Kept<Real>>> kept_;  // of each block, or one of all
   std::vector<std::unique_ptr<Block<Real>>> blocks_;
   std::vector<tensor::Buffer<Real>> streams_;  // [N, C] before each block, and after the last
   tensor::Buffer<std::int32_t> inputs_, targets_;
@@ -178,13 +180,13 @@ void prepare_gpt(const GptShape& shape, tensor::Precision precision, std::int64_
 }
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul) {
+std::unique_ptr<Model<Real>> make_gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints) {
   if (max_sequences < 0) throw InvalidArgument("a model for up to " + std::to_string(max_sequences) + " sequences");
   (void)gpt_units(shape);  // refuses a shape that can't be before anything is allocated for it
-  return std::make_unique<Gpt<Real>>(shape, max_sequences, matmul);
+  return std::make_unique<Gpt<Real>>(shape, max_sequences, matmul, checkpoints);
 }
 
-template std::unique_ptr<Model<float>> make_gpt<float>(const GptShape&, std::int64_t, tensor::Matmul&);
-template std::unique_ptr<Model<double>> make_gpt<double>(const GptShape&, std::int64_t, tensor::Matmul&);
+template std::unique_ptr<Model<float>> make_gpt<float>(const GptShape&, std::int64_t, tensor::Matmul&, bool);
+template std::unique_ptr<Model<double>> make_gpt<double>(const GptShape&, std::int64_t, tensor::Matmul&, bool);
 
 }  // namespace twinax::nn

@@ -64,7 +64,8 @@ class Model {
 
   /// Begins a micro-batch; the tokens stay valid until its last backward. Throws InvalidArgument for a token outside the vocabulary.
   virtual void start(const TokenBatch& batch) = 0;
-  /// Runs a stage forward. parameters [units()[stages()[stage].unit].elements].
+  /// Runs a stage forward. parameters [units()[stages()[stage].unit].elements]. A block's stage may be run again before its backward, with
+  /// the same result: what it kept for backward may have been overwritten by other blocks' (activation checkpointing).
   virtual void forward(std::size_t stage, std::span<const Real> parameters) = 0;
   /// Runs a stage backward and adds to gradients (same shape as parameters). `scale` multiplies the summed loss's gradient (1 / tokens of
   /// the global batch); it is read by the last stage only.

@@ -26,7 +26,8 @@ struct Trained {
   std::unique_ptr<Model<Real>> model;
   std::vector<std::vector<Real>> parameters, gradients;
 
-  Trained(const GptShape& shape, std::int64_t max_sequences) : model(make_gpt<Real>(shape, max_sequences, matmul)) {
+  Trained(const GptShape& shape, std::int64_t max_sequences, bool checkpoints = false)
+      : model(make_gpt<Real>(shape, max_sequences, matmul, checkpoints)) {
     for (std::size_t unit = 0; unit < model->units().size(); ++unit) {
       const auto elements = static_cast<std::size_t>(model->units()[unit].elements);
       std::vector<double> drawn = test::normal_numbers(model->units()[unit].elements, static_cast<std::uint32_t>(unit), 0.3);
@@ -42,8 +43,9 @@ struct Trained {
     for (std::size_t stage = 0; stage < model->stages().size(); ++stage) model->forward(stage, unit_of(stage, parameters));
     return model->loss_sum();
   }
-  void backward(Real scale) {
+  void backward(Real scale, bool recomputes = false) {
     for (std::size_t stage = model->stages().size(); stage-- > 0;) {
+      if (recomputes && model->stages()[stage].unit != 0) model->forward(stage, unit_of(stage, parameters));
       model->backward(stage, unit_of(stage, parameters), unit_of(stage, gradients), scale);
     }
   }
@@ -93,6 +95,23 @@ TEST(Gpt, BackwardAddsToTheGradients) {
   for (std::size_t unit = 0; unit < once.size(); ++unit) {
     for (std::size_t i = 0; i < once[unit].size(); ++i) ASSERT_NEAR(trained.gradients[unit][i], 2 * once[unit][i], 1e-12);
   }
+}
+
+TEST(Gpt, WithCheckpointsHasTheSameGradientsOnceItsBlocksHaveRunForwardAgain) {
+  const auto tokens = tokens_below(kTiny.vocabulary, 2 * 6);
+  const auto gradients_of = [&](bool checkpoints, bool recomputes) {
+    Trained<double> trained(kTiny, 2, checkpoints);
+    (void)trained.forward({tokens, 2, 5});
+    trained.backward(0.25, recomputes);
+    std::vector<double> all;
+    for (const auto& unit : trained.gradients) all.insert(all.end(), unit.begin(), unit.end());
+    return all;
+  };
+  const std::vector<double> plain = gradients_of(false, false);
+  EXPECT_THAT(gradients_of(true, true), ::testing::Pointwise(::testing::DoubleNear(1e-12), plain));
+  EXPECT_THAT(gradients_of(false, true), ::testing::Pointwise(::testing::DoubleNear(1e-12), plain)) << "it may be done at any time";
+  EXPECT_THAT(gradients_of(true, false), ::testing::Not(::testing::Pointwise(::testing::DoubleNear(1e-12), plain)))
+      << "its blocks share what they keep";
 }
 
 TEST(Gpt, SequencesDoNotSeeEachOther) {
