@@ -26,13 +26,21 @@ namespace {
 
 constexpr int kMeasurements = 5;  // of which the median counts
 
+Dtype wire_of(const std::string& text) {
+  return text == "bf16" ? Dtype::Bf16 : Dtype::Fp32;
+}
+
 fsdp::TrainerOptions trainer_options(const Config& config, const Workload& workload) {
   fsdp::TrainerOptions options;
   options.strategy = fsdp::parse_strategy(config.text("fsdp.strategy"));
   options.limiter = fsdp::parse_limiter(config.text("fsdp.limiter"));
   options.limit = config.integer("fsdp.limit");
   options.prefetch = config.integer("fsdp.prefetch");
-  options.wire = config.text("fsdp.wire") == "bf16" ? Dtype::Bf16 : Dtype::Fp32;
+  options.backward_prefetch = fsdp::parse_backward_prefetch(config.text("fsdp.backward_prefetch"));
+  options.accumulate = fsdp::parse_accumulate(config.text("fsdp.accumulate"));
+  options.checkpoint = config.flag("fsdp.checkpoint");
+  options.wire = wire_of(config.text("fsdp.wire"));
+  if (const std::string& wire = config.text("fsdp.reduce_wire"); wire != "same") options.reduce_wire = wire_of(wire);
   options.seed = static_cast<std::uint64_t>(config.integer("train.seed"));
   options.micro_batch = workload.micro_batch();
   options.micro_batches = workload.micro_batches();

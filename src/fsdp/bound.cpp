@@ -32,9 +32,10 @@ collective::Traffic BoundCost::traffic_of(const step::Op& op, const OpStage& sta
   if (op.unit < 0) return {};
   const ShardLayout& layout = plan_.layouts[static_cast<std::size_t>(op.unit)];
   const bool is_gather = op.kind == step::OpKind::Gather;
-  const char* const algorithm = plan_.wire == Dtype::Bf16 && !is_gather ? "pairwise" : is_hierarchical_ ? "hierarchical" : "ring";
+  const Dtype wire = is_gather ? plan_.wire : plan_.reduces_in();
+  const char* const algorithm = wire != Dtype::Fp32 && !is_gather ? "pairwise" : is_hierarchical_ ? "hierarchical" : "ring";
   if (stage.is_between_replicas) {
-    const Bytes shard = size_of(plan_.wire) * layout.shard;
+    const Bytes shard = size_of(wire) * layout.shard;
     if (plan_.shards() == 1) return traffic(collective::Operation::AllReduce, algorithm, shard, plan_.ranks, ranks_per_node_);
     // Each of a node's ranks sums its shard with the ranks of its place in the other nodes.
     collective::Traffic sum = traffic(collective::Operation::AllReduce, algorithm, shard, plan_.replicas(), 1);
@@ -43,7 +44,7 @@ collective::Traffic BoundCost::traffic_of(const step::Op& op, const OpStage& sta
   }
   const auto operation = is_gather ? collective::Operation::AllGather : collective::Operation::ReduceScatter;
   const int per_node = plan_.strategy == Strategy::Hybrid ? plan_.shards() : ranks_per_node_;
-  return traffic(operation, algorithm, size_of(plan_.wire) * layout.padded, plan_.shards(), per_node);
+  return traffic(operation, algorithm, size_of(wire) * layout.padded, plan_.shards(), per_node);
 }
 
 Seconds BoundCost::communication(const step::Op& op, const OpStage& stage) const {

@@ -32,16 +32,25 @@ StepWriter::StepWriter(const StepPlan& plan, StepBodies* bodies, std::vector<Use
 }
 
 void StepWriter::write_uses() {
-  std::size_t next = 0;  // gathers of uses before this one are written
+  const std::int64_t ahead = pools_.gathers_ahead();
+  const bool is_pre = plan_.backward_prefetch == BackwardPrefetch::Pre;
   for (const Use& use : uses_) {
-    for (; next < uses_.size() && (uses_[next].group <= use.group + pools_.gathers_ahead() || uses_[next].unit == 0); ++next) {
-      if (uses_[next].gathers && !plan_.is_resident()) write_gather(uses_[next]);
-    }
+    write_gathers(use.group + ahead, use.group + (is_pre ? ahead : 0));
     if (use.backward) {
+      if (plan_.checkpoint) write_recompute(use);
       write_backward(use);
+      if (use.unit != 0) write_gathers(use.group + ahead, use.group + ahead);
     } else {
       write_forward(use);
     }
+  }
+}
+
+void StepWriter::write_gathers(std::int64_t forward_group, std::int64_t backward_group) {
+  for (; next_gather_ < uses_.size(); ++next_gather_) {
+    const Use& use = uses_[next_gather_];
+    if (use.unit != 0 && use.group > (use.backward ? backward_group : forward_group)) return;
+    if (use.gathers && !plan_.is_resident()) write_gather(use);
   }
 }
 
@@ -82,7 +91,7 @@ void StepWriter::write_gather(const Use& use) {
   Gathered& gathered = gathered_for(use);
   gathered.buffer = add_buffer(use, "parameters ", LaneKind::Collective);
   Op op{.kind = OpKind::Gather, .lane = LaneKind::Collective, .name = "gather " + name_of(use), .unit = use.unit};
-  op.bytes = received(use);
+  op.bytes = received(use, plan_.wire);
   op.produces = {*gathered.buffer};
   pools_.take_gathered(op);
   if (bodies_ != nullptr) {
@@ -108,10 +117,25 @@ Op StepWriter::make_use(const Use& use, OpKind kind, const char* what, Flops flo
 }
 
 void StepWriter::write_forward(const Use& use) {
+  if (use.unit != 0) last_forward_ = use.stage;
   Op op = make_use(use, OpKind::Forward, "forward ", plan_.forward_flops[use.stage]);
   if (bodies_ != nullptr) {
     op.body = [bodies = bodies_, use, buffer = gathered_for(use).buffer](OpContext& context) {
       bodies->forward(use.stage, use.micro_batch, floats(context, buffer));
+    };
+  }
+  add(std::move(op), {.stage = static_cast<int>(use.stage), .micro_batch = use.micro_batch});
+}
+
+void StepWriter::write_recompute(const Use& use) {
+  if (use.unit == 0 || last_forward_ == use.stage) return;
+  last_forward_ = use.stage;
+  Use again = use;
+  again.releases = false;
+  Op op = make_use(again, OpKind::Forward, "recompute ", plan_.forward_flops[use.stage]);
+  if (bodies_ != nullptr) {
+    op.body = [bodies = bodies_, stage = use.stage, buffer = gathered_for(use).buffer](OpContext& context) {
+      bodies->recompute(stage, floats(context, buffer));
     };
   }
   add(std::move(op), {.stage = static_cast<int>(use.stage), .micro_batch = use.micro_batch});
@@ -144,9 +168,9 @@ void StepWriter::write_backward(const Use& use) {
 
 void StepWriter::write_reductions(const Use& use, OpId after) {
   const bool is_last = unit_of(use).backwards_left == 0;
-  // Sharded blocks are reduced after each micro-batch, since only shards persist; whole gradients, the root's and those of shards once,
-  // when they are complete.
-  const bool accumulates = use.unit == 0;
+  // Sharded blocks are reduced after each micro-batch unless their whole gradients may persist; whole gradients, the root's and those of
+  // shards over their replicas once, when they are complete.
+  const bool accumulates = use.unit == 0 || plan_.keeps_gradients();
   if (plan_.shards() > 1 && (is_last || !accumulates)) after = write_reduce(use, after);
   if (plan_.replicas() > 1 && is_last) write_reduce_replicas(use, after);
 }
@@ -154,7 +178,7 @@ void StepWriter::write_reductions(const Use& use, OpId after) {
 OpId StepWriter::write_reduce(const Use& use, OpId after) {
   UnitState& unit = unit_of(use);
   Op op{.kind = OpKind::Reduce, .lane = LaneKind::Collective, .name = "reduce " + name_of(use), .unit = use.unit, .after = {after}};
-  op.bytes = received(use);
+  op.bytes = received(use, plan_.reduces_in());
   op.uses = {*unit.gradients};
   op.releases = {*unit.gradients};
   pools_.give_reduction(op);
@@ -174,7 +198,7 @@ void StepWriter::write_reduce_replicas(const Use& use, OpId after) {
   Op op{.kind = OpKind::Reduce, .lane = LaneKind::Collective, .name = "reduce " + name_of(use) + where, .unit = use.unit, .after = {after}};
   // A sum's two halves: this rank's part of it from the others, then theirs.
   const std::int64_t replicas = plan_.replicas();
-  op.bytes = size_of(plan_.wire) * (2 * (layout_of(use).shard * (replicas - 1) / replicas));
+  op.bytes = size_of(plan_.reduces_in()) * (2 * (layout_of(use).shard * (replicas - 1) / replicas));
   if (bodies_ != nullptr) op.body = [bodies = bodies_, u = use.unit](OpContext&) { bodies->reduce_replicas(u); };
   reductions_.push_back(add(std::move(op), {.stage = -1, .micro_batch = use.micro_batch, .is_between_replicas = true}));
 }

@@ -18,7 +18,8 @@ class StepWriter {
  public:
   StepWriter(const StepPlan& plan, StepBodies* bodies, std::vector<Use> uses, bool keeps_gathered);
 
-  /// All uses; the gathers of a use's group and of the groups that may be gathered ahead are issued before it.
+  /// All uses; the gathers of a use's group and of the groups that may be gathered ahead are issued before it, or those for backward after
+  /// the reduction of the backward before.
   void write_uses();
   /// The sums over ranks and the optimizer.
   void write_update();
@@ -48,14 +49,18 @@ class StepWriter {
   [[nodiscard]] const ShardLayout& layout_of(const Use& use) const { return plan_.layouts[static_cast<std::size_t>(use.unit)]; }
   [[nodiscard]] const std::string& name_of(const Use& use) const { return plan_.unit_names[static_cast<std::size_t>(use.unit)]; }
   /// What this rank receives in a gather or a reduction of the unit over its shards.
-  [[nodiscard]] Bytes received(const Use& use) const { return size_of(plan_.wire) * (layout_of(use).padded - layout_of(use).shard); }
+  [[nodiscard]] Bytes received(const Use& use, Dtype wire) const { return size_of(wire) * (layout_of(use).padded - layout_of(use).shard); }
   /// A unit's whole run of parameters or gradients in memory.
   step::BufferId add_buffer(const Use& use, const char* what, step::LaneKind lane);
 
+  /// The gathers, not yet written, of uses up to these groups, those for forward apart from those for backward; the root's always.
+  void write_gathers(std::int64_t forward_group, std::int64_t backward_group);
   void write_gather(const Use& use);
-  /// What forward and backward have in common: the parameters, and their release after the last use.
+  /// What uses have in common: the parameters, and their release after the last use.
   step::Op make_use(const Use& use, step::OpKind kind, const char* what, Flops flops);
   void write_forward(const Use& use);
+  /// Unless what the last forward of a block has left behind is still there.
+  void write_recompute(const Use& use);
   void write_backward(const Use& use);
   /// What is to be summed over ranks after a backward of the unit.
   void write_reductions(const Use& use, step::OpId after);
@@ -65,6 +70,8 @@ class StepWriter {
   const StepPlan& plan_;
   StepBodies* bodies_;
   std::vector<Use> uses_;
+  std::size_t next_gather_ = 0;              // gathers of uses before this one are written
+  std::optional<std::size_t> last_forward_;  // the block's stage that was run forward last
   std::vector<Gathered> groups_;
   std::vector<UnitState> units_;
   std::vector<step::OpId> reductions_;

@@ -14,6 +14,18 @@ Strategy parse_strategy(std::string_view text) {
   throw InvalidArgument("the sharding strategy \"" + std::string(text) + "\" is not known: full, keep, hybrid or replicate");
 }
 
+Accumulate parse_accumulate(std::string_view text) {
+  if (text == "reduce") return Accumulate::Reduce;
+  if (text == "local") return Accumulate::Local;
+  throw InvalidArgument("the accumulation \"" + std::string(text) + "\" is not known: reduce or local");
+}
+
+BackwardPrefetch parse_backward_prefetch(std::string_view text) {
+  if (text == "pre") return BackwardPrefetch::Pre;
+  if (text == "post") return BackwardPrefetch::Post;
+  throw InvalidArgument("the backward prefetch \"" + std::string(text) + "\" is not known: pre or post");
+}
+
 Limiter parse_limiter(std::string_view text) {
   if (text == "none") return Limiter::None;
   if (text == "window") return Limiter::Window;

@@ -48,7 +48,11 @@ StepPlan make_plan(const nn::Model<float>& model, const RankGroups& groups, cons
   plan.micro_batches = options.micro_batches;
   plan.limit = options.limiter == Limiter::None ? 0 : options.limit;
   plan.prefetch = options.prefetch;
+  plan.backward_prefetch = options.backward_prefetch;
+  plan.accumulate = options.accumulate;
+  plan.checkpoint = options.checkpoint;
   plan.wire = options.wire;
+  plan.reduce_wire = options.reduce_wire;
   return plan;
 }
 

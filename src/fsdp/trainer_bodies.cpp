@@ -23,7 +23,7 @@ TrainerBodies::TrainerBodies(nn::Model<float>& model, const RankGroups& groups, 
     flats_.emplace_back(model.units()[u], u, options_.seed, plan_.shards(), all_.group().index % plan_.shards());
     largest = std::max(largest, plan_.layouts[u].shard);
   }
-  if (!plan_.is_resident() && plan_.micro_batches > 1) reduced_.resize(static_cast<std::size_t>(largest));
+  if (!plan_.is_resident() && plan_.micro_batches > 1 && !plan_.keeps_gradients()) reduced_.resize(static_cast<std::size_t>(largest));
 }
 
 void TrainerBodies::begin(std::int64_t step, const RankBatch& batch, Mode mode) {
@@ -65,6 +65,10 @@ void TrainerBodies::forward(std::size_t stage, std::int64_t micro_batch, std::sp
   if (stage + 1 == plan_.stages.size()) loss_sum_ += model_.loss_sum();
 }
 
+void TrainerBodies::recompute(std::size_t stage, std::span<const float> whole) {
+  model_.forward(stage, parameters_of(stage, whole));
+}
+
 void TrainerBodies::backward(std::size_t stage, std::int64_t /*micro_batch*/, std::span<const float> whole, std::span<float> gradients,
                              bool is_first) {
   const std::span<float> into = gradients.empty() ? flat(plan_.stages[stage].unit).gradient() : gradients;
@@ -77,16 +81,16 @@ void TrainerBodies::backward(std::size_t stage, std::int64_t /*micro_batch*/, st
 void TrainerBodies::reduce(int unit, std::span<float> gradients, bool is_first) {
   const std::span<float> mine = flat(unit).gradient();
   if (is_first) {
-    shards_.reduce_scatter(gradients, mine, plan_.wire, net::Purpose::Gradients);
+    shards_.reduce_scatter(gradients, mine, plan_.reduces_in(), net::Purpose::Gradients);
   } else {
     const std::span<float> sum = std::span(reduced_).first(mine.size());
-    shards_.reduce_scatter(gradients, sum, plan_.wire, net::Purpose::Gradients);
+    shards_.reduce_scatter(gradients, sum, plan_.reduces_in(), net::Purpose::Gradients);
     for (std::size_t i = 0; i < mine.size(); ++i) mine[i] += sum[i];
   }
 }
 
 void TrainerBodies::reduce_replicas(int unit) {
-  replicas_.all_reduce(flat(unit).gradient(), plan_.wire, net::Purpose::Gradients);
+  replicas_.all_reduce(flat(unit).gradient(), plan_.reduces_in(), net::Purpose::Gradients);
 }
 
 void TrainerBodies::norm() {

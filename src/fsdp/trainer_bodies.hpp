@@ -30,6 +30,7 @@ class TrainerBodies : public StepBodies {
 
   void gather(int unit, std::span<float> whole) override;
   void forward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole) override;
+  void recompute(std::size_t stage, std::span<const float> whole) override;
   void backward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole, std::span<float> gradients,
                 bool is_first) override;
   void reduce(int unit, std::span<float> gradients, bool is_first) override;

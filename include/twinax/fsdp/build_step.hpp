@@ -27,7 +27,15 @@ struct StepPlan {
   Strategy strategy = Strategy::Full;
   std::int64_t limit = 0;     ///< credits of each of the two pools; 0 = unlimited
   std::int64_t prefetch = 1;  ///< gathers issued ahead of the unit in use
-  Dtype wire = Dtype::Fp32;
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::Pre;
+  Accumulate accumulate = Accumulate::Reduce;
+  bool checkpoint = false;             ///< blocks keep their input alone, and are run forward again before backward
+  Dtype wire = Dtype::Fp32;            ///< of gathers
+  std::optional<Dtype> reduce_wire{};  ///< of reductions; none = as gathers
+  /// The element type of reductions on the wire.
+  [[nodiscard]] Dtype reduces_in() const { return reduce_wire.value_or(wire); }
+  /// Whether whole gradients of sharded blocks stay from micro-batch to micro-batch.
+  [[nodiscard]] bool keeps_gradients() const { return accumulate == Accumulate::Local && micro_batches > 1; }
   /// How many ranks a unit is sharded over.
   [[nodiscard]] int shards() const { return strategy == Strategy::Replicate ? 1 : strategy == Strategy::Hybrid ? ranks_per_node : ranks; }
   /// How many ranks hold the same shard.
@@ -47,6 +55,8 @@ class StepBodies {
   virtual void gather(int unit, std::span<float> whole) = 0;
   /// Runs a stage of a micro-batch; `whole` is empty where parameters are resident. Compute lane.
   virtual void forward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole) = 0;
+  /// Runs a block's stage forward again in the micro-batch of its backward, which needs what a forward leaves behind. Compute lane.
+  virtual void recompute(std::size_t stage, std::span<const float> whole) = 0;
   /// The same backward; `gradients` [padded] (empty where resident) is cleared first if `is_first`. Compute lane.
   virtual void backward(std::size_t stage, std::int64_t micro_batch, std::span<const float> whole, std::span<float> gradients,
                         bool is_first) = 0;
@@ -81,7 +91,8 @@ struct BuiltStep {
 /// Builds a training step: gathers, forward, backward, reductions, norm, optimizer. `bodies` may be null: a graph to check, plan or draw.
 ///
 /// The limiter's two pools hold `limit` credits each: a gather takes one until its unit is released, a backward one until its gradients are
-/// reduced. Throws InvalidArgument if the plan's parts disagree.
+/// reduced. What is kept through the step by choice (units by Strategy::Keep, gradients by Accumulate::Local) is counted, not limited.
+/// Throws InvalidArgument if the plan's parts disagree.
 [[nodiscard]] BuiltStep build_training_step(const StepPlan& plan, StepBodies* bodies);
 
 /// Builds a forward pass over one micro-batch.

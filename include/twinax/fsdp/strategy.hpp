@@ -15,6 +15,18 @@ enum class Strategy : std::uint8_t {
   Replicate  ///< every rank holds all; gradients are all-reduced
 };
 
+/// What micro-batches do with the gradients of sharded blocks.
+enum class Accumulate : std::uint8_t {
+  Reduce,  ///< each micro-batch's are reduced, so that only shards persist
+  Local    ///< they stay whole on every rank and are reduced once, after the last
+};
+
+/// When the parameters that the next backward needs are gathered.
+enum class BackwardPrefetch : std::uint8_t {
+  Pre,  ///< before the current unit's gradients are reduced
+  Post  ///< after
+};
+
 /// What bounds the gathers and reductions in flight.
 enum class Limiter : std::uint8_t {
   None,   ///< the issuing thread runs ahead as far as it gets
@@ -23,6 +35,10 @@ enum class Limiter : std::uint8_t {
 
 /// Reads "full", "keep", "hybrid" or "replicate". Throws InvalidArgument.
 [[nodiscard]] Strategy parse_strategy(std::string_view text);
+/// Reads "reduce" or "local". Throws InvalidArgument.
+[[nodiscard]] Accumulate parse_accumulate(std::string_view text);
+/// Reads "pre" or "post". Throws InvalidArgument.
+[[nodiscard]] BackwardPrefetch parse_backward_prefetch(std::string_view text);
 /// Reads "none" or "window". Throws InvalidArgument.
 [[nodiscard]] Limiter parse_limiter(std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,7 +23,11 @@ struct TrainerOptions {
   Limiter limiter = Limiter::Window;
   std::int64_t limit = 2;
   std::int64_t prefetch = 1;
-  Dtype wire = Dtype::Fp32;
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::Pre;
+  Accumulate accumulate = Accumulate::Reduce;
+  bool checkpoint = false;             ///< blocks are run forward again before backward: for a model made to need it, and any other
+  Dtype wire = Dtype::Fp32;            ///< of gathers
+  std::optional<Dtype> reduce_wire{};  ///< of reductions; none = as gathers
   std::uint64_t seed = 1;
   std::int64_t micro_batch = 1;    ///< sequences computed at once, at most
   std::int64_t micro_batches = 1;  ///< of a step; the same on all ranks

@@ -92,7 +92,7 @@ inline Curve train(const Layout& layout, const TrainerOptions& options) {
     mine.micro_batches = (largest + mine.micro_batch - 1) / mine.micro_batch;
     tensor::Matmul matmul;
     if (layout.choices != nullptr) matmul.set_choices((*layout.choices)[static_cast<std::size_t>(rank)]);
-    const auto model = nn::make_gpt<float>(kShape, mine.micro_batch, matmul);
+    const auto model = nn::make_gpt<float>(kShape, mine.micro_batch, matmul, mine.checkpoint);
     const Groups groups(transport, layout.ranks, layout.ranks_per_node);
     SystemClock clock;
     step::Arena arena;

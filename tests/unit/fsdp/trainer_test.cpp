@@ -141,6 +141,32 @@ TEST(Trainer, ConvergesWithBf16OnTheWire) {
   EXPECT_NE(curve.losses.back(), reference().losses.back()) << "bf16 rounds";
 }
 
+TEST(Trainer, AccumulatesInOneReductionWhatManyGive) {
+  TrainerOptions mine = options();
+  mine.accumulate = Accumulate::Local;
+  const Curve local = train(2, mine, 10, 2, 20);
+  expect_same(local, reference(), 1e-5);
+  const Curve reduced = train(2, options(), 10, 2, 20);
+  EXPECT_GT(local.buffers_peak, reduced.buffers_peak) << "whole gradients stay";
+}
+
+TEST(Trainer, GivesTheSameBitsWithAndWithoutCheckpoints) {
+  Choices choices;
+  const Curve plain = train(2, options(), 10, 2, 6, &choices);
+  TrainerOptions mine = options();
+  mine.checkpoint = true;
+  EXPECT_EQ(train(2, mine, 10, 2, 6, &choices).losses, plain.losses);
+}
+
+TEST(Trainer, RoundsReductionsAloneToAWireOfTheirOwn) {
+  TrainerOptions mine = options();
+  mine.reduce_wire = Dtype::Bf16;
+  const Curve curve = train(2, mine, 10, 0, 20);
+  EXPECT_NEAR(curve.losses[0], reference().losses[0], 1e-6 * reference().losses[0]) << "gathers are exact";
+  EXPECT_NEAR(curve.losses.back(), reference().losses.back(), 0.02 * reference().losses.back());
+  EXPECT_NE(curve.losses.back(), reference().losses.back());
+}
+
 TEST(Trainer, RefusesAnEmptyWindow) {
   TrainerOptions mine = options();
   mine.limit = 0;
