@@ -27,7 +27,7 @@ namespace {
 constexpr int kMeasurements = 5;  // of which the median counts
 
 Dtype wire_of(const std::string& text) {
-  return text == "bf16" ? Dtype::Bf16 : Dtype::Fp32;
+  return text == "bf16" ? Dtype::Bf16 : text == "int8" ? Dtype::Int8 : Dtype::Fp32;
 }
 
 fsdp::TrainerOptions trainer_options(const Config& config, const Workload& workload) {

@@ -67,8 +67,11 @@ std::vector<KeyDeclaration> run_keys() {
            "over a step's micro-batches: reduce each one's gradients, or keep them whole and local and reduce them once",
            {"reduce", "local"}),
       flag("fsdp.checkpoint", "false", "blocks keep their input alone and run forward again before backward: less memory, more computing"),
-      text("fsdp.wire", "fp32", "element type of gathers on the wire", {"fp32", "bf16"}),
-      text("fsdp.reduce_wire", "same", "element type of reductions on the wire, same = fsdp.wire; sums are fp32", {"same", "fp32", "bf16"}),
+      text("fsdp.wire", "fp32", "element type of gathers on the wire; int8: in blocks of 64 with a scale each", {"fp32", "bf16", "int8"}),
+      text("fsdp.reduce_wire", "same",
+           "element type of reductions on the wire, same = fsdp.wire; sums are fp32; int8 (with error feedback; in hybrid between nodes "
+           "alone) holds 4 bytes more for each gradient that a rank sends",
+           {"same", "fp32", "bf16", "int8"}),
 
       real("optimizer.learning_rate", "0.001", 0, 1000, "AdamW's peak rate, after the warm-up"),
       real("optimizer.final_learning_rate_share", "0.1", 0, 1, "the cosine schedule ends at this share of the peak rate"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "twinax/collective/traffic.hpp"
+#include "twinax/collective/wire.hpp"
 
 namespace twinax::fsdp {
 
@@ -30,21 +31,37 @@ Seconds BoundCost::seconds(const step::StepGraph& graph, step::OpId id) const {
 
 collective::Traffic BoundCost::traffic_of(const step::Op& op, const OpStage& stage) const {
   if (op.unit < 0) return {};
-  const ShardLayout& layout = plan_.layouts[static_cast<std::size_t>(op.unit)];
+  if (stage.is_between_replicas) return traffic_between_replicas(plan_.layouts[static_cast<std::size_t>(op.unit)].shard);
   const bool is_gather = op.kind == step::OpKind::Gather;
-  const Dtype wire = is_gather ? plan_.wire : plan_.reduces_in();
-  const char* const algorithm = wire != Dtype::Fp32 && !is_gather ? "pairwise" : is_hierarchical_ ? "hierarchical" : "ring";
-  if (stage.is_between_replicas) {
-    const Bytes shard = size_of(wire) * layout.shard;
-    if (plan_.shards() == 1) return traffic(collective::Operation::AllReduce, algorithm, shard, plan_.ranks, ranks_per_node_);
-    // Each of a node's ranks sums its shard with the ranks of its place in the other nodes.
-    collective::Traffic sum = traffic(collective::Operation::AllReduce, algorithm, shard, plan_.replicas(), 1);
-    sum.into_node = sum.into_node * plan_.shards();
-    return sum;
-  }
+  const Dtype wire = is_gather ? plan_.wire : plan_.shards_reduce_in();
+  const Bytes whole = collective::wire_size(plan_.layouts[static_cast<std::size_t>(op.unit)].shard, wire) * plan_.shards();
   const auto operation = is_gather ? collective::Operation::AllGather : collective::Operation::ReduceScatter;
   const int per_node = plan_.strategy == Strategy::Hybrid ? plan_.shards() : ranks_per_node_;
-  return traffic(operation, algorithm, size_of(wire) * layout.padded, plan_.shards(), per_node);
+  return traffic(operation, is_gather ? gathers_by() : sums_by(wire), whole, plan_.shards(), per_node);
+}
+
+collective::Traffic BoundCost::traffic_between_replicas(std::int64_t shard) const {
+  const int replicas = plan_.replicas();
+  const Dtype wire = plan_.replicas_reduce_in();
+  const std::int64_t part = (shard + replicas - 1) / replicas;
+  const int per_node = plan_.shards() == 1 ? ranks_per_node_ : 1;
+  collective::Traffic sum =
+      traffic(collective::Operation::ReduceScatter, sums_by(wire), collective::wire_size(part, wire) * replicas, replicas, per_node);
+  const collective::Traffic gather = traffic(collective::Operation::AllGather, sums_by(wire),
+                                             collective::wire_size(part, collective::sum_wire(wire)) * replicas, replicas, per_node);
+  // Each of a node's ranks sums its shard with the ranks of its place in the other nodes.
+  sum.into_node = (sum.into_node + gather.into_node) * plan_.shards();
+  sum.into_rank += gather.into_rank;
+  sum.through_pair += gather.through_pair;
+  return sum;
+}
+
+const char* BoundCost::gathers_by() const {
+  return is_hierarchical_ ? "hierarchical" : "ring";
+}
+
+const char* BoundCost::sums_by(Dtype wire) const {
+  return wire == Dtype::Fp32 ? gathers_by() : "pairwise";
 }
 
 Seconds BoundCost::communication(const step::Op& op, const OpStage& stage) const {

@@ -178,7 +178,7 @@ void StepWriter::write_reductions(const Use& use, OpId after) {
 OpId StepWriter::write_reduce(const Use& use, OpId after) {
   UnitState& unit = unit_of(use);
   Op op{.kind = OpKind::Reduce, .lane = LaneKind::Collective, .name = "reduce " + name_of(use), .unit = use.unit, .after = {after}};
-  op.bytes = received(use, plan_.reduces_in());
+  op.bytes = received(use, plan_.shards_reduce_in());
   op.uses = {*unit.gradients};
   op.releases = {*unit.gradients};
   pools_.give_reduction(op);
@@ -197,8 +197,9 @@ void StepWriter::write_reduce_replicas(const Use& use, OpId after) {
   const char* const where = plan_.shards() > 1 ? " between nodes" : "";
   Op op{.kind = OpKind::Reduce, .lane = LaneKind::Collective, .name = "reduce " + name_of(use) + where, .unit = use.unit, .after = {after}};
   // A sum's two halves: this rank's part of it from the others, then theirs.
-  const std::int64_t replicas = plan_.replicas();
-  op.bytes = size_of(plan_.reduces_in()) * (2 * (layout_of(use).shard * (replicas - 1) / replicas));
+  const std::int64_t part = (layout_of(use).shard + plan_.replicas() - 1) / plan_.replicas();
+  const Dtype wire = plan_.replicas_reduce_in();
+  op.bytes = (collective::wire_size(part, wire) + collective::wire_size(part, collective::sum_wire(wire))) * (plan_.replicas() - 1);
   if (bodies_ != nullptr) op.body = [bodies = bodies_, u = use.unit](OpContext&) { bodies->reduce_replicas(u); };
   reductions_.push_back(add(std::move(op), {.stage = -1, .micro_batch = use.micro_batch, .is_between_replicas = true}));
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "twinax/collective/wire.hpp"
 #include "twinax/fsdp/build_step.hpp"
 #include "twinax/fsdp/prefetch.hpp"
 #include "twinax/step/op.hpp"
@@ -49,7 +50,9 @@ class StepWriter {
   [[nodiscard]] const ShardLayout& layout_of(const Use& use) const { return plan_.layouts[static_cast<std::size_t>(use.unit)]; }
   [[nodiscard]] const std::string& name_of(const Use& use) const { return plan_.unit_names[static_cast<std::size_t>(use.unit)]; }
   /// What this rank receives in a gather or a reduction of the unit over its shards.
-  [[nodiscard]] Bytes received(const Use& use, Dtype wire) const { return size_of(wire) * (layout_of(use).padded - layout_of(use).shard); }
+  [[nodiscard]] Bytes received(const Use& use, Dtype wire) const {
+    return collective::wire_size(layout_of(use).shard, wire) * (plan_.shards() - 1);
+  }
   /// A unit's whole run of parameters or gradients in memory.
   step::BufferId add_buffer(const Use& use, const char* what, step::LaneKind lane);
 

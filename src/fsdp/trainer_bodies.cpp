@@ -24,6 +24,24 @@ TrainerBodies::TrainerBodies(nn::Model<float>& model, const RankGroups& groups, 
     largest = std::max(largest, plan_.layouts[u].shard);
   }
   if (!plan_.is_resident() && plan_.micro_batches > 1 && !plan_.keeps_gradients()) reduced_.resize(static_cast<std::size_t>(largest));
+  make_feedback();
+}
+
+void TrainerBodies::make_feedback() {
+  // One level of a sum is compressed: over the replicas if there are any, else over the shards.
+  const bool has_replicas = plan_.replicas() > 1;
+  if (plan_.ranks == 1 || (has_replicas ? plan_.replicas_reduce_in() : plan_.shards_reduce_in()) != Dtype::Int8) return;
+  for (const FlatParameter& parameter : flats_) {
+    if (has_replicas) {
+      feedback_.emplace_back(parameter.layout().shard, plan_.replicas());
+    } else {
+      feedback_.emplace_back(parameter.layout().padded, plan_.shards());
+    }
+  }
+}
+
+void TrainerBodies::correct(int unit, std::span<float> gradients) {
+  if (mode_ == Mode::Train && !feedback_.empty()) feedback_[static_cast<std::size_t>(unit)].apply(gradients, Dtype::Int8);
 }
 
 void TrainerBodies::begin(std::int64_t step, const RankBatch& batch, Mode mode) {
@@ -80,17 +98,19 @@ void TrainerBodies::backward(std::size_t stage, std::int64_t /*micro_batch*/, st
 
 void TrainerBodies::reduce(int unit, std::span<float> gradients, bool is_first) {
   const std::span<float> mine = flat(unit).gradient();
+  if (plan_.replicas() == 1) correct(unit, gradients);
   if (is_first) {
-    shards_.reduce_scatter(gradients, mine, plan_.reduces_in(), net::Purpose::Gradients);
+    shards_.reduce_scatter(gradients, mine, plan_.shards_reduce_in(), net::Purpose::Gradients);
   } else {
     const std::span<float> sum = std::span(reduced_).first(mine.size());
-    shards_.reduce_scatter(gradients, sum, plan_.reduces_in(), net::Purpose::Gradients);
+    shards_.reduce_scatter(gradients, sum, plan_.shards_reduce_in(), net::Purpose::Gradients);
     for (std::size_t i = 0; i < mine.size(); ++i) mine[i] += sum[i];
   }
 }
 
 void TrainerBodies::reduce_replicas(int unit) {
-  replicas_.all_reduce(flat(unit).gradient(), plan_.reduces_in(), net::Purpose::Gradients);
+  correct(unit, flat(unit).gradient());
+  replicas_.all_reduce(flat(unit).gradient(), plan_.replicas_reduce_in(), net::Purpose::Gradients);
 }
 
 void TrainerBodies::norm() {
@@ -130,6 +150,7 @@ std::vector<float> TrainerBodies::whole(std::size_t unit, bool gradients) {
 Bytes TrainerBodies::state_bytes() const {
   Bytes sum{0};
   for (const FlatParameter& parameter : flats_) sum += parameter.bytes();
+  for (const collective::ErrorFeedback& feedback : feedback_) sum += feedback.bytes();
   return sum;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "twinax/collective/wire.hpp"
 #include "twinax/fsdp/trainer.hpp"
 
 namespace twinax::fsdp {
@@ -47,6 +48,9 @@ class TrainerBodies : public StepBodies {
  private:
   [[nodiscard]] nn::TokenBatch micro(std::int64_t micro_batch) const;
   [[nodiscard]] FlatParameter& flat(int unit) { return flats_[static_cast<std::size_t>(unit)]; }
+  void make_feedback();
+  /// Makes up for what rounding to the wire has lost in earlier steps.
+  void correct(int unit, std::span<float> gradients);
   [[nodiscard]] std::span<const float> parameters_of(std::size_t stage, std::span<const float> whole);
 
   nn::Model<float>& model_;
@@ -56,7 +60,8 @@ class TrainerBodies : public StepBodies {
   TrainerOptions options_;
   StepPlan plan_;
   std::vector<FlatParameter> flats_;
-  std::vector<float> reduced_;  // a shard's sum of one micro-batch, on its way to the accumulated gradient
+  std::vector<collective::ErrorFeedback> feedback_;  // by unit, where gradients travel as int8
+  std::vector<float> reduced_;                       // a shard's sum of one micro-batch, on its way to the accumulated gradient
   RankBatch batch_;
   Mode mode_ = Mode::Train;
   std::int64_t step_ = 0;

@@ -32,8 +32,12 @@ struct StepPlan {
   bool checkpoint = false;             ///< blocks keep their input alone, and are run forward again before backward
   Dtype wire = Dtype::Fp32;            ///< of gathers
   std::optional<Dtype> reduce_wire{};  ///< of reductions; none = as gathers
-  /// The element type of reductions on the wire.
-  [[nodiscard]] Dtype reduces_in() const { return reduce_wire.value_or(wire); }
+  /// The element types of reductions on the wire: over a unit's shards, and over its replicas. Int8 is for the slower of two levels.
+  [[nodiscard]] Dtype shards_reduce_in() const {
+    const bool is_hybrid = strategy == Strategy::Hybrid && replicas() > 1;
+    return is_hybrid && replicas_reduce_in() == Dtype::Int8 ? Dtype::Fp32 : replicas_reduce_in();
+  }
+  [[nodiscard]] Dtype replicas_reduce_in() const { return reduce_wire.value_or(wire); }
   /// Whether whole gradients of sharded blocks stay from micro-batch to micro-batch.
   [[nodiscard]] bool keeps_gradients() const { return accumulate == Accumulate::Local && micro_batches > 1; }
   /// How many ranks a unit is sharded over.

@@ -128,7 +128,7 @@ TEST(ConfigSetFrom, NamesTheSource) {
     Config().set("fsdp.wire", "fp16", "the axis fsdp.wire of demo.toml");
     FAIL() << "accepted";
   } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(), "the axis fsdp.wire of demo.toml: fsdp.wire = fp16: expected one of fp32, bf16, e.g. fsdp.wire=fp32");
+    EXPECT_STREQ(error.what(), "the axis fsdp.wire of demo.toml: fsdp.wire = fp16: expected one of fp32, bf16, int8, e.g. fsdp.wire=fp32");
   }
 }
 

@@ -116,7 +116,7 @@ TEST(BuildStep, OfHybridSumsShardsBetweenNodesOnceAStep) {
     if (op.kind == step::OpKind::Reduce) order += op.name + ", ";
     // Of a shard over 3 nodes: the others' two parts of this rank's third, then the others' thirds.
     if (op.name == "reduce h.0 between nodes") {
-      EXPECT_EQ(op.bytes, Bytes{4} * (2 * (plan.layouts[1].shard * 2 / 3)));
+      EXPECT_EQ(op.bytes, Bytes{4} * (2 * 2 * ((plan.layouts[1].shard + 2) / 3)));
     }
   }
   EXPECT_EQ(order,

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ struct Moved {
   double bound_bytes = 0;
 };
 
-Moved train_a_step(Strategy strategy, const std::string& algorithm, std::int64_t micro_batches) {
+Moved train_a_step(Strategy strategy, const std::string& algorithm, std::int64_t micro_batches, Dtype wire = Dtype::Fp32) {
   std::vector<std::vector<std::int64_t>> sent(kRanks);  // by rank: [to rank][purpose]
   Moved moved;
   twinax::test::run_loopback(kRanks, [&](net::Transport& transport) {
@@ -38,7 +39,7 @@ Moved train_a_step(Strategy strategy, const std::string& algorithm, std::int64_t
     SystemClock clock;
     step::Arena arena;
     step::LiveExecutor executor(clock, arena, {});
-    Trainer trainer(*model, groups.get(), executor, {.strategy = strategy, .micro_batches = micro_batches});
+    Trainer trainer(*model, groups.get(), executor, {.strategy = strategy, .wire = wire, .micro_batches = micro_batches});
     const std::vector<std::int32_t> tokens = test::tokens_of(0, transport.rank() * micro_batches, micro_batches, kRanks * micro_batches);
     (void)trainer.step(
         0,
@@ -105,6 +106,33 @@ TEST_P(EveryStrategy, BringsTheBytesOfTheClosedFormIntoEachNode) {
 INSTANTIATE_TEST_SUITE_P(Traffic, EveryStrategy,
                          ::testing::Combine(::testing::Values(Strategy::Full, Strategy::Keep, Strategy::Hybrid, Strategy::Replicate),
                                             ::testing::Values("ring", "hierarchical")));
+
+/// A piece of int8: a byte a value and an fp32 scale for every 64 of them.
+std::int64_t int8_bytes(std::int64_t values) {
+  return values + (values + 63) / 64 * 4;
+}
+
+TEST(Traffic, OfInt8IsThatOfItsClosedForm) {
+  // Contributions go straight to where they are summed: from each of the other node's ranks to each of this one's.
+  std::int64_t kept = 0;
+  std::int64_t hybrid = 0;
+  std::int64_t replicated = 0;
+  for (const nn::UnitSpec& unit : nn::gpt_units(kWide)) {
+    const std::int64_t piece = int8_bytes(shard_layout(unit.elements, kRanks).shard);
+    kept += (kRanks - 1) * piece + kPerNode * (kRanks - kPerNode) * piece;
+    // Between nodes each of two places sums its shard with the other node's: half of it as int8, half of the sum as bf16.
+    const std::int64_t half = shard_layout(unit.elements, kPerNode).shard / 2;
+    hybrid += kPerNode * (int8_bytes(half) + 2 * half);
+    const std::int64_t part = shard_layout(unit.elements, 1).padded / kRanks;
+    replicated += kPerNode * (kRanks - kPerNode) * int8_bytes(part) + (kRanks - 1) * 2 * part;
+  }
+  for (const auto& [strategy, expected] :
+       {std::pair{Strategy::Keep, kept}, std::pair{Strategy::Hybrid, hybrid}, std::pair{Strategy::Replicate, replicated}}) {
+    const Moved moved = train_a_step(strategy, "ring", 1, Dtype::Int8);
+    EXPECT_EQ(moved.into_node, std::vector<std::int64_t>(kNodes, expected)) << static_cast<int>(strategy);
+    EXPECT_EQ(moved.bound_bytes, static_cast<double>(expected)) << static_cast<int>(strategy);
+  }
+}
 
 TEST(Traffic, OfHybridBetweenNodesDoesNotGrowWithTheMicroBatches) {
   EXPECT_EQ(train_a_step(Strategy::Hybrid, "ring", 3).into_node, train_a_step(Strategy::Hybrid, "ring", 1).into_node);

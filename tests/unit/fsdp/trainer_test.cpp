@@ -141,6 +141,21 @@ TEST(Trainer, ConvergesWithBf16OnTheWire) {
   EXPECT_NE(curve.losses.back(), reference().losses.back()) << "bf16 rounds";
 }
 
+TEST(Trainer, HoldsWhatInt8ReductionsHaveLostForEveryGradientThatIsSent) {
+  TrainerOptions mine = options();
+  mine.reduce_wire = Dtype::Int8;
+  std::int64_t shard = 0;
+  std::int64_t padded = 0;
+  for (const nn::UnitSpec& unit : nn::gpt_units(kShape)) {
+    shard += shard_layout(unit.elements, 2).shard;
+    padded += shard_layout(unit.elements, 2).padded;
+  }
+  EXPECT_EQ(train(2, mine, 4, 0, 1).state_bytes, 16 * shard + 4 * padded);
+  mine.strategy = Strategy::Hybrid;
+  EXPECT_EQ(test::train({.ranks = 4, .ranks_per_node = 2, .global_batch = 4}, mine).state_bytes, 16 * shard + 4 * shard)
+      << "between nodes alone";
+}
+
 TEST(Trainer, AccumulatesInOneReductionWhatManyGive) {
   TrainerOptions mine = options();
   mine.accumulate = Accumulate::Local;
