@@ -67,4 +67,34 @@ struct GeluBackward {
   }
 };
 
+/// Element functor: out = gelu(u) * gate.
+template <class Real>
+struct GatedGeluForward {
+  const Real* u;
+  const Real* gate;
+  Real* out;
+  TWINAX_HOST_DEVICE void operator()(std::int64_t i) const { out[i] = Gelu<Real>(u[i]).value(u[i]) * gate[i]; }
+};
+
+/// Element functor of gated_gelu_backward; d_gate may be d_out.
+template <class Real>
+struct GatedGeluBackward {
+  const Real* u;
+  const Real* gate;
+  const Real* d_out;
+  Real* d_u;
+  Real* d_gate;
+  Real* out;
+  TWINAX_HOST_DEVICE void operator()(std::int64_t i) const {
+    const Real value = u[i];
+    const Real g = gate[i];
+    const Real d = d_out[i];
+    const Gelu<Real> gelu(value);
+    const Real activated = gelu.value(value);
+    out[i] = activated * g;
+    d_gate[i] = d * activated;
+    d_u[i] = d * g * gelu.derivative(value);
+  }
+};
+
 }  // namespace twinax::tensor
