@@ -70,15 +70,15 @@ void bias_gelu_forward(std::span<Real> u, std::span<const Real> bias, std::span<
 template <class Real>
 void bias_gelu_backward(std::span<const Real> u, std::span<Real> d_g, std::span<Real> g, std::span<Real> d_bias);
 
-/// out [n] = gelu(u [n]) * gate [n], the tanh form.
+/// out [N, K] = gelu(u) * gate, the tanh form, of u_gate [N, 2K]: in each row u [K], then gate [K].
 ///
 /// Source:     Shazeer: GLU Variants Improve Transformer, 2020.
 template <class Real>
-void gated_gelu_forward(std::span<const Real> u, std::span<const Real> gate, std::span<Real> out);
-/// Sets d_u [n] and d_gate [n] from d_out [n] (d_gate may be d_out), and writes out [n] again, which forward need not keep.
+void gated_gelu_forward(std::int64_t width, std::span<const Real> u_gate, std::span<Real> out);
+/// Sets d_u_gate [N, 2K] from d_out [N, K], and writes out [N, K] again, which forward need not keep.
 template <class Real>
-void gated_gelu_backward(std::span<const Real> u, std::span<const Real> gate, std::span<const Real> d_out, std::span<Real> d_u,
-                         std::span<Real> d_gate, std::span<Real> out);
+void gated_gelu_backward(std::int64_t width, std::span<const Real> u_gate, std::span<const Real> d_out, std::span<Real> d_u_gate,
+                         std::span<Real> out);
 
 /// Elements of scratch that attention needs for sequences of up to `length` tokens and heads of `head_width` channels.
 [[nodiscard]] std::int64_t attention_scratch(std::int64_t length, std::int64_t head_width);

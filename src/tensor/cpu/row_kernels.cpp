@@ -133,21 +133,20 @@ void bias_gelu_backward(std::span<const Real> u, std::span<Real> d_g, std::span<
 }
 
 template <class Real>
-void gated_gelu_forward(std::span<const Real> u, std::span<const Real> gate, std::span<Real> out) {
-  check_size("gated_gelu_forward", "gate", gate.size(), count(u.size()));
-  check_size("gated_gelu_forward", "out", out.size(), count(u.size()));
-  for_each(count(u.size()), GatedGeluForward<Real>{u.data(), gate.data(), out.data()});
+void gated_gelu_forward(std::int64_t width, std::span<const Real> u_gate, std::span<Real> out) {
+  const std::int64_t rows = rows_of("gated_gelu_forward", "out", out.size(), static_cast<std::size_t>(width));
+  check_size("gated_gelu_forward", "u_gate", u_gate.size(), rows * 2 * width);
+  for_each_row(rows, GatedGeluForward<Real>{u_gate.data(), out.data(), width});
 }
 
 template <class Real>
-void gated_gelu_backward(std::span<const Real> u, std::span<const Real> gate, std::span<const Real> d_out, std::span<Real> d_u,
-                         std::span<Real> d_gate, std::span<Real> out) {
-  check_size("gated_gelu_backward", "gate", gate.size(), count(u.size()));
-  check_size("gated_gelu_backward", "d_out", d_out.size(), count(u.size()));
-  check_size("gated_gelu_backward", "d_u", d_u.size(), count(u.size()));
-  check_size("gated_gelu_backward", "d_gate", d_gate.size(), count(u.size()));
-  check_size("gated_gelu_backward", "out", out.size(), count(u.size()));
-  for_each(count(u.size()), GatedGeluBackward<Real>{u.data(), gate.data(), d_out.data(), d_u.data(), d_gate.data(), out.data()});
+void gated_gelu_backward(std::int64_t width, std::span<const Real> u_gate, std::span<const Real> d_out, std::span<Real> d_u_gate,
+                         std::span<Real> out) {
+  const std::int64_t rows = rows_of("gated_gelu_backward", "out", out.size(), static_cast<std::size_t>(width));
+  check_size("gated_gelu_backward", "d_out", d_out.size(), rows * width);
+  check_size("gated_gelu_backward", "u_gate", u_gate.size(), rows * 2 * width);
+  check_size("gated_gelu_backward", "d_u_gate", d_u_gate.size(), rows * 2 * width);
+  for_each_row(rows, GatedGeluBackward<Real>{u_gate.data(), d_out.data(), d_u_gate.data(), out.data(), width});
 }
 
 template <class Real>
@@ -170,23 +169,22 @@ void divide_rows(std::span<const Real> x, std::span<const Real> divisors, Real f
   for_each_row(rows, DivideRows<Real>{x.data(), divisors.data(), factor, out.data(), columns});
 }
 
-#define TWINAX_INSTANTIATE(Real)                                                                                                      \
-  template void layer_norm_forward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<Real>,        \
-                                         std::span<Real>, std::span<Real>);                                                           \
-  template void layer_norm_backward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<const Real>, \
-                                          std::span<const Real>, std::span<Real>, std::span<Real>, std::span<Real>);                  \
-  template void rms_norm_forward<Real>(std::span<const Real>, std::span<const Real>, std::span<Real>, std::span<Real>);               \
-  template void rms_norm_backward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<const Real>,   \
-                                        std::span<Real>, std::span<Real>);                                                            \
-  template void gated_gelu_forward<Real>(std::span<const Real>, std::span<const Real>, std::span<Real>);                              \
-  template void gated_gelu_backward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<Real>,       \
-                                          std::span<Real>, std::span<Real>);                                                          \
-  template void add_bias<Real>(std::span<Real>, std::span<const Real>);                                                               \
-  template void add_bias_gradient<Real>(std::span<const Real>, std::span<Real>);                                                      \
-  template void add_residual<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<Real>);             \
-  template void bias_gelu_forward<Real>(std::span<Real>, std::span<const Real>, std::span<Real>);                                     \
-  template void bias_gelu_backward<Real>(std::span<const Real>, std::span<Real>, std::span<Real>, std::span<Real>);                   \
-  template void softmax_cross_entropy<Real>(std::span<Real>, std::span<const std::int32_t>, std::span<Real>, std::span<Real>);        \
+#define TWINAX_INSTANTIATE(Real)                                                                                                         \
+  template void layer_norm_forward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<Real>,           \
+                                         std::span<Real>, std::span<Real>);                                                              \
+  template void layer_norm_backward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<const Real>,    \
+                                          std::span<const Real>, std::span<Real>, std::span<Real>, std::span<Real>);                     \
+  template void rms_norm_forward<Real>(std::span<const Real>, std::span<const Real>, std::span<Real>, std::span<Real>);                  \
+  template void rms_norm_backward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<const Real>,      \
+                                        std::span<Real>, std::span<Real>);                                                               \
+  template void gated_gelu_forward<Real>(std::int64_t, std::span<const Real>, std::span<Real>);                                          \
+  template void gated_gelu_backward<Real>(std::int64_t, std::span<const Real>, std::span<const Real>, std::span<Real>, std::span<Real>); \
+  template void add_bias<Real>(std::span<Real>, std::span<const Real>);                                                                  \
+  template void add_bias_gradient<Real>(std::span<const Real>, std::span<Real>);                                                         \
+  template void add_residual<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<Real>);                \
+  template void bias_gelu_forward<Real>(std::span<Real>, std::span<const Real>, std::span<Real>);                                        \
+  template void bias_gelu_backward<Real>(std::span<const Real>, std::span<Real>, std::span<Real>, std::span<Real>);                      \
+  template void softmax_cross_entropy<Real>(std::span<Real>, std::span<const std::int32_t>, std::span<Real>, std::span<Real>);           \
   template void divide_rows<Real>(std::span<const Real>, std::span<const Real>, Real, std::span<Real>);
 TWINAX_INSTANTIATE(float)
 TWINAX_INSTANTIATE(double)

@@ -69,8 +69,13 @@ TEST(RmsNorm, InSinglePrecisionAgreesWithDouble) {
 
 TEST(GatedGelu, IsTheTanhFormTimesTheGate) {
   const Vector u{-30, -3, -1, -0.1, 0, 0.1, 1, 3, 30}, gate{1, 2, -1, 0.5, 7, -3, 0, 4, 0.25};
+  Vector u_gate;  // three rows: u, then gate
+  for (std::ptrdiff_t row = 0; row < 9; row += 3) {
+    u_gate.insert(u_gate.end(), u.begin() + row, u.begin() + row + 3);
+    u_gate.insert(u_gate.end(), gate.begin() + row, gate.begin() + row + 3);
+  }
   Vector out(u.size());
-  gated_gelu_forward<double>(u, gate, out);
+  gated_gelu_forward<double>(3, u_gate, out);
   for (std::size_t i = 0; i < u.size(); ++i) {
     const double gelu = 0.5 * u[i] * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (u[i] + 0.044715 * u[i] * u[i] * u[i])));
     EXPECT_NEAR(out[i], gelu * gate[i], 1e-14 * (1 + std::abs(out[i]))) << u[i];
@@ -78,18 +83,18 @@ TEST(GatedGelu, IsTheTanhFormTimesTheGate) {
 }
 
 TEST(GatedGelu, BackwardAgreesWithCentralDifferencesAndWritesTheOutputAgain) {
-  Vector u = normal_numbers(37, 1), gate = normal_numbers(37, 2);
-  const Vector weights = normal_numbers(37, 3);
-  Vector out(37), d_u(37), d(weights), again(37);
+  constexpr std::int64_t kRows = 3, kWidth = 7;
+  Vector u_gate = normal_numbers(kRows * 2 * kWidth, 1);
+  const Vector d_out = normal_numbers(kRows * kWidth, 3);
+  Vector out(d_out.size()), d_u_gate(u_gate.size(), 99.0), again(d_out.size());
   const auto loss = [&] {
-    gated_gelu_forward<double>(u, gate, out);
-    return dot(out, weights);
+    gated_gelu_forward<double>(kWidth, u_gate, out);
+    return dot(out, d_out);
   };
   (void)loss();
-  gated_gelu_backward<double>(u, gate, d, d_u, d, again);  // d_gate in the place of d_out
+  gated_gelu_backward<double>(kWidth, u_gate, d_out, d_u_gate, again);
   EXPECT_EQ(again, out);
-  expect_gradient("u", u, d_u, loss);
-  expect_gradient("gate", gate, d, loss);
+  expect_gradient("u and gate", u_gate, d_u_gate, loss);
 }
 
 TEST(Lookup, TakesTheTokensRowsAndAddsTheirGradientsBack) {
@@ -106,7 +111,7 @@ TEST(Lookup, TakesTheTokensRowsAndAddsTheirGradientsBack) {
 TEST(GatedKernels, RefuseSizesThatDisagree) {
   std::vector<float> four(4), three(3), one(1);
   EXPECT_THROW(rms_norm_forward<float>(four, three, four, one), InvalidArgument);
-  EXPECT_THROW(gated_gelu_forward<float>(four, three, four), InvalidArgument);
+  EXPECT_THROW(gated_gelu_forward<float>(2, four, four), InvalidArgument);
   EXPECT_THROW(lookup_forward<float>(std::vector<std::int32_t>{0, 1}, 3, four, four), InvalidArgument);
 }
 
