@@ -111,6 +111,7 @@ class TrainingRun {
     summary_.choices = prepared_.choices;
     summary_.parameters = prepared_.workload.parameters();
     summary_.bits_per_token = std::numeric_limits<double>::quiet_NaN();
+    summary_.bits_per_byte = std::numeric_limits<double>::quiet_NaN();
     summary_.stands_for =
         stands_for(config_, network_.emulation, summary_.parameters, network_.nodes, prepared_.workload.global_tokens() / network_.nodes);
   }
@@ -190,8 +191,10 @@ class TrainingRun {
       return;
     }
     const double loss = loss_sum / static_cast<double>(tokens);
+    if (evaluated_bytes_ == 0) evaluated_bytes_ = prepared_.workload.evaluation_bytes();
     summary_.bits_per_token = loss / std::numbers::ln2;
-    output_->on_evaluation({.step = s + 1, .loss = loss, .bits_per_byte = summary_.bits_per_token, .tokens = tokens});
+    summary_.bits_per_byte = loss_sum / std::numbers::ln2 / static_cast<double>(evaluated_bytes_);
+    output_->on_evaluation({.step = s + 1, .loss = loss, .bits_per_byte = summary_.bits_per_byte, .tokens = tokens});
     if (observer_ != nullptr) observer_->on_evaluation(s, summary_.bits_per_token);
   }
 
@@ -241,6 +244,7 @@ class TrainingRun {
   RunSummary summary_;
   std::vector<double> seconds_;
   std::vector<step::RankTimeline> last_timelines_;
+  std::int64_t evaluated_bytes_ = 0;  // once they are counted
   bool said_no_evaluation_ = false;
 };
 
