@@ -78,6 +78,16 @@ struct Prepared {
   FlopsPerSecond rate{0};
 };
 
+/// What a step computes over what its model needs: more than 1 where forward is run again before backward.
+double recomputation(const step::StepGraph& graph, const fsdp::StepPlan& plan) {
+  Flops computed{0};
+  Flops needed{0};
+  for (const step::Op& op : graph.ops()) computed += op.flops;
+  for (const Flops stage : plan.forward_flops) needed += stage;
+  for (const Flops stage : plan.backward_flops) needed += stage;
+  return needed.value > 0 ? computed.value / (needed.value * static_cast<double>(plan.micro_batches)) : 1;
+}
+
 /// The network of a run, decided before anything is sent over it.
 struct Network {
   Emulation emulation;
@@ -107,6 +117,7 @@ class TrainingRun {
                                config_.text("collective.algorithm") == "hierarchical");
     lower_bound_ = run_virtual(trainer_.built().graph, cost, {.unlimited_credits = true}).duration();
     roofline_ = cost.roofline();
+    recomputation_ = recomputation(trainer_.built().graph, trainer_.plan());
     summary_.emulation = network_.emulation;
     summary_.choices = prepared_.choices;
     summary_.parameters = prepared_.workload.parameters();
@@ -147,7 +158,7 @@ class TrainingRun {
     if (keeps_timeline || (s + 1 == steps && !request_.trace.empty()))
       last_timelines_ = gather_timelines(links_.control(), outcome.run.events);
     if (is_root()) {
-      const record::StepRow row = fold(s, outcome, all);
+      const record::StepRow row = fold(s, outcome, all, network_.emulation);
       if (outcome.skipped) log_warn(fmt::format("step {}: the gradient norm is not finite; the update is skipped", s));
       output_->on_step(row, rank_rows(all));
       if (keeps_timeline) output_->on_timeline(trainer_.built().graph, last_timelines_);
@@ -169,6 +180,7 @@ class TrainingRun {
                         .lower_bound_s = lower_bound_.value,
                         .roofline_s = roofline_.value,
                         .flops = prepared_.workload.step_flops().value,
+                        .hardware_flops = prepared_.workload.step_flops().value * recomputation_,
                         .memory_bytes = static_cast<double>((trainer_.state_bytes() + outcome.run.buffers_peak).value),
                         .in_flight_bytes = static_cast<double>(outcome.run.buffers_peak.value)};
     if (const auto& pool = trainer_.built().gathered) figures.in_flight_units = static_cast<double>(outcome.run.pool_peaks[pool->index]);
@@ -240,6 +252,7 @@ class TrainingRun {
   fsdp::Trainer trainer_;
   Seconds lower_bound_{0};
   Seconds roofline_{0};
+  double recomputation_ = 1;
   std::optional<RunOutput> output_;
   RunSummary summary_;
   std::vector<double> seconds_;

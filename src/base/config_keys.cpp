@@ -26,7 +26,8 @@ KeyDeclaration quantity(KeyType type, std::string_view name, std::string_view va
   return {name, type, value, minimum, maximum, {}, help};
 }
 
-std::vector<KeyDeclaration> declare() {
+/// What is trained, and on what.
+std::vector<KeyDeclaration> work_keys() {
   return {
       integer("train.steps", "200", 1, kAny, "optimizer steps"),
       integer("train.seed", "1", 0, kAny, "of initial weights and of the data's order"),
@@ -57,7 +58,12 @@ std::vector<KeyDeclaration> declare() {
       real("data.noise_share", "0.15", 0.0001, 0.9999, "share of the tokens that is hidden from a t5's encoder"),
       real("data.mean_span", "3", 1, 1e6, "tokens of a hidden span, on average"),
       text("data.cache", "", "folder of prepared tokens; empty = the user's cache folder"),
+  };
+}
 
+/// How it is run.
+std::vector<KeyDeclaration> run_keys() {
+  return {
       text("fsdp.strategy", "full", "full: parameters, gradients and optimizer sharded; replicate: all on every rank",
            {"full", "replicate"}),
       text("fsdp.limiter", "window", "what bounds the gathered units in flight; none = unlimited", {"none", "window"}),
@@ -111,7 +117,12 @@ std::vector<KeyDeclaration> declare() {
 }  // namespace
 
 std::span<const KeyDeclaration> config_keys() {
-  static const std::vector<KeyDeclaration> keys = declare();
+  static const std::vector<KeyDeclaration> keys = [] {
+    std::vector<KeyDeclaration> all = work_keys();
+    const std::vector<KeyDeclaration> rest = run_keys();
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+  }();
   return keys;
 }
 

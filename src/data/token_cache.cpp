@@ -82,7 +82,7 @@ std::string prepare_vocabulary(const std::string& text_path, std::string_view to
                                const std::string& cache_folder) {
   const Text text = find_text(text_path);
   const std::string folder = token_cache_folder(cache_folder);
-  const std::string path = vocabulary_path(folder, text, tokenizer);
+  std::string path = vocabulary_path(folder, text, tokenizer);
   make_folder(folder);
   train_vocabulary(tokenizer, text, size, path);
   return path;
