@@ -38,7 +38,7 @@ struct RootParameters {
 template <class Real>
 class T5 final : public Model<Real> {
  public:
-  T5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul);
+  T5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints);
 
   [[nodiscard]] std::span<const UnitSpec> units() const override { return units_; }
   [[nodiscard]] std::span<const Stage> stages() const override { return stages_; }
@@ -59,7 +59,9 @@ class T5 final : public Model<Real> {
   void head_backward(const RootParameters<const Real>& root, const RootParameters<Real>& d_root, Real scale);
 
   /// Stages: 0 embed, then the encoder's blocks, the bridge, the decoder's blocks, the head.
-  [[nodiscard]] std::size_t bridge() const { return encoder_.size() + 1; }
+  [[nodiscard]] std::size_t bridge() const { return encoder_streams_.size(); }
+  [[nodiscard]] T5EncoderBlock<Real>& encoder(std::size_t block) const { return *encoder_[std::min(block, encoder_.size() - 1)]; }
+  [[nodiscard]] T5DecoderBlock<Real>& decoder(std::size_t block) const { return *decoder_[std::min(block, decoder_.size() - 1)]; }
   [[nodiscard]] std::span<Real> encoder_stream(std::size_t block) const {
     return encoder_streams_[block].first(running_.encoder_rows() * shape_.width);
   }
@@ -74,7 +76,7 @@ class T5 final : public Model<Real> {
   std::vector<Stage> stages_;
   T5Workspace<Real> workspace_;
   T5PositionBias<Real> encoder_bias_, decoder_bias_;
-  std::vector<std::unique_ptr<T5EncoderBlock<Real>>> encoder_;
+  std::vector<std::unique_ptr<T5EncoderBlock<Real>>> encoder_;  // of each block, or one of all
   std::vector<std::unique_ptr<T5DecoderBlock<Real>>> decoder_;
   std::vector<tensor::Buffer<Real>> encoder_streams_, decoder_streams_;  // before each block, and after the last
   tensor::Buffer<Real> encoded_, encoded_rstd_;                          // [M, C], [M]: the encoder's normed output
@@ -85,7 +87,7 @@ class T5 final : public Model<Real> {
 };
 
 template <class Real>
-T5<Real>::T5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul)
+T5<Real>::T5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints)
     : shape_(shape),
       max_sequences_(max_sequences),
       units_(t5_units(shape)),
@@ -101,11 +103,11 @@ T5<Real>::T5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& m
       inputs_(max_sequences * shape.context),
       decoder_inputs_(max_sequences * shape.targets),
       targets_(max_sequences * shape.targets) {
-  for (std::int64_t block = 0; block < shape.layers; ++block) {
-    encoder_.push_back(std::make_unique<T5EncoderBlock<Real>>(shape, block == 0, max_sequences, matmul, workspace_, encoder_bias_));
+  for (std::int64_t block = 0; block < (checkpoints ? 1 : shape.layers); ++block) {
+    encoder_.push_back(std::make_unique<T5EncoderBlock<Real>>(shape, max_sequences, matmul, workspace_, encoder_bias_));
   }
-  for (std::int64_t block = 0; block < shape.decoder_layers; ++block) {
-    decoder_.push_back(std::make_unique<T5DecoderBlock<Real>>(shape, block == 0, max_sequences, matmul, workspace_, decoder_bias_));
+  for (std::int64_t block = 0; block < (checkpoints ? 1 : shape.decoder_layers); ++block) {
+    decoder_.push_back(std::make_unique<T5DecoderBlock<Real>>(shape, max_sequences, matmul, workspace_, decoder_bias_));
   }
   for (std::int64_t block = 0; block <= shape.layers; ++block) encoder_streams_.emplace_back(max_sequences * shape.context * shape.width);
   for (std::int64_t block = 0; block <= shape.decoder_layers; ++block) {
@@ -166,7 +168,7 @@ void T5<Real>::check_call(std::size_t stage, std::size_t elements) const {
 template <class Real>
 void T5<Real>::bridge_forward(const RootParameters<const Real>& root) {
   const std::int64_t rows = running_.encoder_rows();
-  tensor::rms_norm_forward<Real>(encoder_stream(encoder_.size()), root.encoder_norm, encoded(), encoded_rstd_.first(rows));
+  tensor::rms_norm_forward<Real>(encoder_stream(encoder_streams_.size() - 1), root.encoder_norm, encoded(), encoded_rstd_.first(rows));
   tensor::lookup_forward<Real>(decoder_inputs_.first(running_.decoder_rows()), shape_.width, root.shared, decoder_stream(0));
 }
 
@@ -175,10 +177,10 @@ void T5<Real>::forward(std::size_t stage, std::span<const Real> parameters) {
   check_call(stage, parameters.size());
   if (stages_[stage].unit != 0) {
     if (stage < bridge()) {
-      encoder_[stage - 1]->forward(running_, parameters, encoder_stream(stage - 1), encoder_stream(stage));
+      encoder(stage - 1).forward(running_, stage == 1, parameters, encoder_stream(stage - 1), encoder_stream(stage));
     } else {
       const std::size_t block = stage - bridge() - 1;
-      decoder_[block]->forward(running_, parameters, decoder_stream(block), encoded(), decoder_stream(block + 1));
+      decoder(block).forward(running_, block == 0, parameters, decoder_stream(block), encoded(), decoder_stream(block + 1));
     }
     return;
   }
@@ -190,7 +192,7 @@ void T5<Real>::forward(std::size_t stage, std::span<const Real> parameters) {
   } else {
     const std::int64_t rows = running_.decoder_rows();
     const std::span<Real> normed = normed_.first(rows * shape_.width);
-    tensor::rms_norm_forward<Real>(decoder_stream(decoder_.size()), root.decoder_norm, normed, rstd_.first(rows));
+    tensor::rms_norm_forward<Real>(decoder_stream(decoder_streams_.size() - 1), root.decoder_norm, normed, rstd_.first(rows));
     loss_.forward(normed, root.head, targets_.first(rows));
   }
 }
@@ -203,7 +205,7 @@ void T5<Real>::head_backward(const RootParameters<const Real>& root, const RootP
   const std::span<Real> d_stream = workspace_.stream_gradient.first(elements);
   loss_.backward(normed_.first(elements), root.head, scale, d_root.head, workspace_.branch.first(elements), d_normed);
   std::ranges::fill(d_stream, Real(0));
-  tensor::rms_norm_backward<Real>(d_normed, decoder_stream(decoder_.size()), root.decoder_norm, rstd_.first(rows), d_stream,
+  tensor::rms_norm_backward<Real>(d_normed, decoder_stream(decoder_streams_.size() - 1), root.decoder_norm, rstd_.first(rows), d_stream,
                                   d_root.decoder_norm);
   // What the stages before add to.
   std::ranges::fill(workspace_.encoder_gradient.first(running_.encoder_rows() * shape_.width), Real(0));
@@ -218,7 +220,7 @@ void T5<Real>::bridge_backward(const RootParameters<const Real>& root, const Roo
   const std::int64_t rows = running_.encoder_rows();
   const std::span<Real> d_stream = workspace_.stream_gradient.first(rows * shape_.width);
   std::ranges::fill(d_stream, Real(0));
-  tensor::rms_norm_backward<Real>(workspace_.encoder_gradient.first(rows * shape_.width), encoder_stream(encoder_.size()),
+  tensor::rms_norm_backward<Real>(workspace_.encoder_gradient.first(rows * shape_.width), encoder_stream(encoder_streams_.size() - 1),
                                   root.encoder_norm, encoded_rstd_.first(rows), d_stream, d_root.encoder_norm);
 }
 
@@ -228,10 +230,10 @@ void T5<Real>::backward(std::size_t stage, std::span<const Real> parameters, std
   check_call(stage, gradients.size());
   if (stages_[stage].unit != 0) {
     if (stage < bridge()) {
-      encoder_[stage - 1]->backward(running_, parameters, gradients, encoder_stream(stage - 1));
+      encoder(stage - 1).backward(running_, stage == 1, parameters, gradients, encoder_stream(stage - 1));
     } else {
       const std::size_t block = stage - bridge() - 1;
-      decoder_[block]->backward(running_, parameters, gradients, decoder_stream(block), encoded());
+      decoder(block).backward(running_, block == 0, parameters, gradients, decoder_stream(block), encoded());
     }
     return;
   }
@@ -264,13 +266,13 @@ Flops T5<Real>::forward_flops(std::size_t stage, std::int64_t sequences) const {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_t5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul) {
+std::unique_ptr<Model<Real>> make_t5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints) {
   if (max_sequences < 0) throw InvalidArgument("a model for up to " + std::to_string(max_sequences) + " sequences");
   (void)t5_units(shape);  // refuses a shape that can't be before anything is allocated for it
-  return std::make_unique<T5<Real>>(shape, max_sequences, matmul);
+  return std::make_unique<T5<Real>>(shape, max_sequences, matmul, checkpoints);
 }
 
-template std::unique_ptr<Model<float>> make_t5<float>(const T5Shape&, std::int64_t, tensor::Matmul&);
-template std::unique_ptr<Model<double>> make_t5<double>(const T5Shape&, std::int64_t, tensor::Matmul&);
+template std::unique_ptr<Model<float>> make_t5<float>(const T5Shape&, std::int64_t, tensor::Matmul&, bool);
+template std::unique_ptr<Model<double>> make_t5<double>(const T5Shape&, std::int64_t, tensor::Matmul&, bool);
 
 }  // namespace twinax::nn

@@ -21,38 +21,36 @@ struct DecoderParameters {
 }  // namespace
 
 template <class Real>
-T5EncoderBlock<Real>::T5EncoderBlock(const T5Shape& shape, bool is_first, std::int64_t max_sequences, tensor::Matmul& matmul,
-                                     T5Workspace<Real>& workspace, T5PositionBias<Real>& bias)
+T5EncoderBlock<Real>::T5EncoderBlock(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, T5Workspace<Real>& workspace,
+                                     T5PositionBias<Real>& bias)
     : shape_(shape),
-      is_first_(is_first),
       bias_(bias),
       attention_(shape, /*is_decoder=*/false, max_sequences, matmul, workspace),
       feed_forward_(shape, max_sequences * shape.context, matmul, workspace),
       middle_(max_sequences * shape.context * shape.width) {}
 
 template <class Real>
-void T5EncoderBlock<Real>::forward(const T5Running& running, std::span<const Real> parameters, std::span<const Real> in,
+void T5EncoderBlock<Real>::forward(const T5Running& running, bool is_first, std::span<const Real> parameters, std::span<const Real> in,
                                    std::span<Real> out) {
-  const EncoderParameters<const Real> p(shape_, is_first_, parameters);
+  const EncoderParameters<const Real> p(shape_, is_first, parameters);
   const std::span<Real> middle = middle_.first(running.encoder_rows() * shape_.width);
   attention_.forward(running.batch, running.length, p.attention, bias_, in, middle);
   feed_forward_.forward(p.feed_forward, middle, out);
 }
 
 template <class Real>
-void T5EncoderBlock<Real>::backward(const T5Running& running, std::span<const Real> parameters, std::span<Real> gradients,
+void T5EncoderBlock<Real>::backward(const T5Running& running, bool is_first, std::span<const Real> parameters, std::span<Real> gradients,
                                     std::span<const Real> in) {
-  const EncoderParameters<const Real> p(shape_, is_first_, parameters);
-  const EncoderParameters<Real> g(shape_, is_first_, gradients);
+  const EncoderParameters<const Real> p(shape_, is_first, parameters);
+  const EncoderParameters<Real> g(shape_, is_first, gradients);
   feed_forward_.backward(p.feed_forward, g.feed_forward, middle_.first(running.encoder_rows() * shape_.width));
   attention_.backward(running.batch, running.length, p.attention, g.attention, bias_, in);
 }
 
 template <class Real>
-T5DecoderBlock<Real>::T5DecoderBlock(const T5Shape& shape, bool is_first, std::int64_t max_sequences, tensor::Matmul& matmul,
-                                     T5Workspace<Real>& workspace, T5PositionBias<Real>& bias)
+T5DecoderBlock<Real>::T5DecoderBlock(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, T5Workspace<Real>& workspace,
+                                     T5PositionBias<Real>& bias)
     : shape_(shape),
-      is_first_(is_first),
       bias_(bias),
       attention_(shape, /*is_decoder=*/true, max_sequences, matmul, workspace),
       cross_(shape, max_sequences, matmul, workspace),
@@ -71,9 +69,9 @@ tensor::AttentionShape T5DecoderBlock<Real>::cross_shape(const T5Running& runnin
 }
 
 template <class Real>
-void T5DecoderBlock<Real>::forward(const T5Running& running, std::span<const Real> parameters, std::span<const Real> in,
+void T5DecoderBlock<Real>::forward(const T5Running& running, bool is_first, std::span<const Real> parameters, std::span<const Real> in,
                                    std::span<const Real> encoded, std::span<Real> out) {
-  const DecoderParameters<const Real> p(shape_, is_first_, parameters);
+  const DecoderParameters<const Real> p(shape_, is_first, parameters);
   const std::span<Real> after_attention = after_attention_.first(running.decoder_rows() * shape_.width);
   const std::span<Real> after_cross = after_cross_.first(running.decoder_rows() * shape_.width);
   attention_.forward(running.batch, running.targets, p.attention, bias_, in, after_attention);
@@ -82,10 +80,10 @@ void T5DecoderBlock<Real>::forward(const T5Running& running, std::span<const Rea
 }
 
 template <class Real>
-void T5DecoderBlock<Real>::backward(const T5Running& running, std::span<const Real> parameters, std::span<Real> gradients,
+void T5DecoderBlock<Real>::backward(const T5Running& running, bool is_first, std::span<const Real> parameters, std::span<Real> gradients,
                                     std::span<const Real> in, std::span<const Real> encoded) {
-  const DecoderParameters<const Real> p(shape_, is_first_, parameters);
-  const DecoderParameters<Real> g(shape_, is_first_, gradients);
+  const DecoderParameters<const Real> p(shape_, is_first, parameters);
+  const DecoderParameters<Real> g(shape_, is_first, gradients);
   feed_forward_.backward(p.feed_forward, g.feed_forward, after_cross_.first(running.decoder_rows() * shape_.width));
   cross_.backward(cross_shape(running), p.cross, g.cross, after_attention_.first(running.decoder_rows() * shape_.width), encoded);
   attention_.backward(running.batch, running.targets, p.attention, g.attention, bias_, in);

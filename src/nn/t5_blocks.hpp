@@ -17,21 +17,21 @@ struct T5Running {
   [[nodiscard]] std::int64_t decoder_rows() const { return batch * targets; }
 };
 
-/// One block of the encoder with what its backward needs of its forward.
+/// Blocks of the encoder, with what backward needs of the forward of one of them: the last that has run.
 template <class Real>
 class T5EncoderBlock {
  public:
-  /// The first of its stack has the biases.
-  T5EncoderBlock(const T5Shape& shape, bool is_first, std::int64_t max_sequences, tensor::Matmul& matmul, T5Workspace<Real>& workspace,
+  T5EncoderBlock(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, T5Workspace<Real>& workspace,
                  T5PositionBias<Real>& bias);
-  /// out [N, C] of in [N, C], which stays valid until backward; parameters are the unit's flat run.
-  void forward(const T5Running& running, std::span<const Real> parameters, std::span<const Real> in, std::span<Real> out);
+  /// out [N, C] of in [N, C], which stays valid until backward; parameters are the unit's flat run. The first block of a stack has the
+  /// biases.
+  void forward(const T5Running& running, bool is_first, std::span<const Real> parameters, std::span<const Real> in, std::span<Real> out);
   /// Turns the workspace's stream gradient of `out` into that of `in`, and adds to gradients.
-  void backward(const T5Running& running, std::span<const Real> parameters, std::span<Real> gradients, std::span<const Real> in);
+  void backward(const T5Running& running, bool is_first, std::span<const Real> parameters, std::span<Real> gradients,
+                std::span<const Real> in);
 
  private:
   T5Shape shape_;
-  bool is_first_;
   T5PositionBias<Real>& bias_;
   T5SelfAttention<Real> attention_;
   T5FeedForward<Real> feed_forward_;
@@ -42,19 +42,18 @@ class T5EncoderBlock {
 template <class Real>
 class T5DecoderBlock {
  public:
-  T5DecoderBlock(const T5Shape& shape, bool is_first, std::int64_t max_sequences, tensor::Matmul& matmul, T5Workspace<Real>& workspace,
+  T5DecoderBlock(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, T5Workspace<Real>& workspace,
                  T5PositionBias<Real>& bias);
   /// As T5EncoderBlock's; encoded [M, C] stays valid until backward.
-  void forward(const T5Running& running, std::span<const Real> parameters, std::span<const Real> in, std::span<const Real> encoded,
-               std::span<Real> out);
+  void forward(const T5Running& running, bool is_first, std::span<const Real> parameters, std::span<const Real> in,
+               std::span<const Real> encoded, std::span<Real> out);
   /// As T5EncoderBlock's; adds to the workspace's encoder gradient.
-  void backward(const T5Running& running, std::span<const Real> parameters, std::span<Real> gradients, std::span<const Real> in,
-                std::span<const Real> encoded);
+  void backward(const T5Running& running, bool is_first, std::span<const Real> parameters, std::span<Real> gradients,
+                std::span<const Real> in, std::span<const Real> encoded);
 
  private:
   [[nodiscard]] tensor::AttentionShape cross_shape(const T5Running& running) const;
   T5Shape shape_;
-  bool is_first_;
   T5PositionBias<Real>& bias_;
   T5SelfAttention<Real> attention_;
   T5CrossAttention<Real> cross_;

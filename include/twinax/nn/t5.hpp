@@ -44,7 +44,11 @@ struct T5Shape {
 ///
 /// Flops are counted as 2 m n k for each matrix product; attention's scores and sums in full, causal or not. A stage's backward is twice
 /// its forward.
+///
+/// With `checkpoints` a block keeps its input alone: what its backward needs besides is one set for each stack, so that a block must have
+/// been the last of its stack to run forward before it runs backward.
 template <class Real>
-[[nodiscard]] std::unique_ptr<Model<Real>> make_t5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul);
+[[nodiscard]] std::unique_ptr<Model<Real>> make_t5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul,
+                                                   bool checkpoints = false);
 
 }  // namespace twinax::nn

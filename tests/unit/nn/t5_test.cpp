@@ -32,7 +32,8 @@ struct Trained {
   std::unique_ptr<Model<Real>> model;
   std::vector<std::vector<Real>> parameters, gradients;
 
-  Trained(const T5Shape& shape, std::int64_t max_sequences) : model(make_t5<Real>(shape, max_sequences, matmul)) {
+  Trained(const T5Shape& shape, std::int64_t max_sequences, bool checkpoints = false)
+      : model(make_t5<Real>(shape, max_sequences, matmul, checkpoints)) {
     for (std::size_t unit = 0; unit < model->units().size(); ++unit) {
       const std::int64_t elements = model->units()[unit].elements;
       const std::vector<double> drawn = ::twinax::test::normal_numbers(elements, static_cast<std::uint32_t>(unit), 0.4);
@@ -114,8 +115,8 @@ TEST(T5, BackwardAddsToTheGradients) {
   }
 }
 
-TEST(T5, ForwardOfABlockMayRunAgainBeforeItsBackward) {
-  Trained<double> trained(kTiny, 2), again(kTiny, 2);
+TEST(T5, WithCheckpointsHasTheSameGradientsIfBlocksRunForwardAgain) {
+  Trained<double> trained(kTiny, 2), again(kTiny, 2, /*checkpoints=*/true);
   const auto tokens = tokens_below(7, 18);
   (void)trained.forward({tokens, 2, 5, 4});
   trained.backward(1.0);
