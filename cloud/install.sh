@@ -9,7 +9,7 @@ set -euo pipefail
 run_packages=(
   build-essential cmake ninja-build pkg-config git ca-certificates
   openmpi-bin libopenmpi-dev libucx-dev libhdf5-openmpi-dev
-  libdnnl-dev libopenblas-dev libeigen3-dev
+  libdnnl-dev libopenblas-dev libeigen3-dev libsentencepiece-dev
   libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev
   python3-h5py python3-matplotlib python3-numpy
   bible-kjv

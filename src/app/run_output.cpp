@@ -131,9 +131,7 @@ void write_dump(const std::string& path, fsdp::Trainer& trainer, Workload& workl
     }
   }
   const std::vector<std::int32_t> tokens = workload.whole_batch(0);
-  const std::vector<std::int64_t> wide(tokens.begin(), tokens.end());
-  const std::int64_t row = workload.context() + 1;
-  dump.set_tokens(wide, std::ssize(wide) / row, row);
+  dump.set_batch(std::vector<std::int64_t>(tokens.begin(), tokens.end()), workload.row().length, workload.row().targets);
   dump.set_loss(outcome.loss);
   dump.finish();
 }

@@ -40,7 +40,7 @@ std::vector<RankFigures> gather_figures(collective::Collectives& control, const 
   return all;
 }
 
-record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::span<const RankFigures> ranks) {
+record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::span<const RankFigures> ranks, const Emulation& emulation) {
   record::StepRow row;
   row.step = step;
   row.seconds = largest(ranks, &RankFigures::seconds);
@@ -49,6 +49,14 @@ record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::s
   row.learning_rate = outcome.learning_rate;
   row.gradient_norm = outcome.gradient_norm;
   row.flops = sum(ranks, &RankFigures::flops);
+  row.hardware_flops = sum(ranks, &RankFigures::hardware_flops);
+  row.flops_per_second = row.flops / row.seconds;
+  if (emulation.emulated_peak.value > 0) {
+    // What the accelerators could compute in the time that the step takes there.
+    const double possible = emulation.emulated_peak.value * static_cast<double>(ranks.size()) * row.seconds / emulation.dilation;
+    row.model_flops_utilization = row.flops / possible;
+    row.hardware_flops_utilization = row.hardware_flops / possible;
+  }
   row.bytes_between_nodes = whole(sum(ranks, &RankFigures::bytes_between_nodes));
   row.bytes_in_node = whole(sum(ranks, &RankFigures::bytes_in_node));
   row.compute_seconds = median(ranks, &RankFigures::compute_s);

@@ -17,6 +17,7 @@
 #include "app/commands.hpp"
 #include "app/interval.hpp"
 #include "app/launch.hpp"
+#include "app/model_catalog.hpp"
 #include "app/progress.hpp"
 #include "app/sweep_file.hpp"
 #include "app/training_run.hpp"
@@ -67,7 +68,8 @@ class Sweep {
         throw ConfigError(
             fmt::format("{}: the axis ranks asks for {} ranks, but {} run: mpirun -n {}", file_.path, ranks, world_.size(), ranks));
       }
-      (void)config_of(file_, point, ranks);
+      Config config = config_of(file_, point, ranks);
+      take_catalog_model(config);
     }
     if (is_root()) record::check_record_path(path_of(0, 0).string(), true);
   }
@@ -100,6 +102,7 @@ class Sweep {
 
   [[nodiscard]] Config config_at(std::size_t point, std::int64_t repeat) const {
     Config config = config_of(file_, points_[point], ranks_of(points_[point], world_.size()));
+    take_catalog_model(config);
     config.set("record.path", path_of(point, repeat).string(), "the sweep");
     return config;
   }

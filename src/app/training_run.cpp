@@ -97,6 +97,16 @@ struct Prepared {
   FlopsPerSecond rate{0};
 };
 
+/// What a step computes over what its model needs: more than 1 where forward is run again before backward.
+double recomputation(const step::StepGraph& graph, const fsdp::StepPlan& plan) {
+  Flops computed{0};
+  Flops needed{0};
+  for (const step::Op& op : graph.ops()) computed += op.flops;
+  for (const Flops stage : plan.forward_flops) needed += stage;
+  for (const Flops stage : plan.backward_flops) needed += stage;
+  return needed.value > 0 ? computed.value / (needed.value * static_cast<double>(plan.micro_batches)) : 1;
+}
+
 /// The network of a run, decided before anything is sent over it.
 struct Network {
   Emulation emulation;
@@ -126,10 +136,12 @@ class TrainingRun {
                                config_.text("collective.algorithm") == "hierarchical");
     lower_bound_ = run_virtual(trainer_.built().graph, cost, {.unlimited_credits = true}).duration();
     roofline_ = cost.roofline();
+    recomputation_ = recomputation(trainer_.built().graph, trainer_.plan());
     summary_.emulation = network_.emulation;
     summary_.choices = prepared_.choices;
     summary_.parameters = prepared_.workload.parameters();
     summary_.bits_per_token = std::numeric_limits<double>::quiet_NaN();
+    summary_.bits_per_byte = std::numeric_limits<double>::quiet_NaN();
     summary_.stands_for =
         stands_for(config_, network_.emulation, summary_.parameters, network_.nodes, prepared_.workload.global_tokens() / network_.nodes);
   }
@@ -165,7 +177,7 @@ class TrainingRun {
     if (keeps_timeline || (s + 1 == steps && !request_.trace.empty()))
       last_timelines_ = gather_timelines(links_.control(), outcome.run.events);
     if (is_root()) {
-      const record::StepRow row = fold(s, outcome, all);
+      const record::StepRow row = fold(s, outcome, all, network_.emulation);
       if (outcome.skipped) log_warn(fmt::format("step {}: the gradient norm is not finite; the update is skipped", s));
       output_->on_step(row, rank_rows(all));
       if (keeps_timeline) output_->on_timeline(trainer_.built().graph, last_timelines_);
@@ -187,6 +199,7 @@ class TrainingRun {
                         .lower_bound_s = lower_bound_.value,
                         .roofline_s = roofline_.value,
                         .flops = prepared_.workload.step_flops().value,
+                        .hardware_flops = prepared_.workload.step_flops().value * recomputation_,
                         .memory_bytes = static_cast<double>((trainer_.state_bytes() + outcome.run.buffers_peak).value),
                         .in_flight_bytes = static_cast<double>(outcome.run.buffers_peak.value)};
     if (const auto& pool = trainer_.built().gathered) figures.in_flight_units = static_cast<double>(outcome.run.pool_peaks[pool->index]);
@@ -209,8 +222,10 @@ class TrainingRun {
       return;
     }
     const double loss = loss_sum / static_cast<double>(tokens);
+    if (evaluated_bytes_ == 0) evaluated_bytes_ = prepared_.workload.evaluation_bytes();
     summary_.bits_per_token = loss / std::numbers::ln2;
-    output_->on_evaluation({.step = s + 1, .loss = loss, .bits_per_byte = summary_.bits_per_token, .tokens = tokens});
+    summary_.bits_per_byte = loss_sum / std::numbers::ln2 / static_cast<double>(evaluated_bytes_);
+    output_->on_evaluation({.step = s + 1, .loss = loss, .bits_per_byte = summary_.bits_per_byte, .tokens = tokens});
     if (observer_ != nullptr) observer_->on_evaluation(s, summary_.bits_per_token);
   }
 
@@ -256,10 +271,12 @@ class TrainingRun {
   fsdp::Trainer trainer_;
   Seconds lower_bound_{0};
   Seconds roofline_{0};
+  double recomputation_ = 1;
   std::optional<RunOutput> output_;
   RunSummary summary_;
   std::vector<double> seconds_;
   std::vector<step::RankTimeline> last_timelines_;
+  std::int64_t evaluated_bytes_ = 0;  // once they are counted
   bool said_no_evaluation_ = false;
 };
 

@@ -49,6 +49,7 @@ struct RunSummary {
   std::int64_t parameters = 0;
   double loss = 0;            ///< of the last step, nats a token
   double bits_per_token = 0;  ///< of the last evaluation; NaN if there was none
+  double bits_per_byte = 0;   ///< the same for each byte of the text that its targets stand for
   Seconds median_step{0};
   std::string stands_for;
   std::string choices;  ///< as agreed

@@ -57,7 +57,7 @@ ComputeTimes measure_compute(nn::Model<float>& model, const nn::TokenBatch& batc
     gradients.resize(std::max(gradients.size(), parameters[u].size()));
   }
   const auto unit_of = [&](std::size_t stage) { return static_cast<std::size_t>(stages[stage].unit); };
-  const float scale = 1.0F / static_cast<float>(std::max<std::int64_t>(batch.sequences * batch.length, 1));
+  const float scale = 1.0F / static_cast<float>(std::max<std::int64_t>(batch.sequences * batch.row().target_tokens(), 1));
   double kept = 0;  // so that the norm is not optimized away
   for (int repeat = 0; repeat < repeats; ++repeat) {
     model.start(batch);

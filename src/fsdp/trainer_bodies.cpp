@@ -46,7 +46,7 @@ void TrainerBodies::correct(int unit, std::span<float> gradients) {
 
 void TrainerBodies::begin(std::int64_t step, const RankBatch& batch, Mode mode) {
   const std::int64_t room = options_.micro_batch * (mode == Mode::Evaluate ? 1 : plan_.micro_batches);
-  if (batch.sequences > room || std::ssize(batch.tokens) != batch.sequences * (batch.length + 1)) {
+  if (batch.sequences > room || std::ssize(batch.tokens) != batch.sequences * batch.row().tokens()) {
     throw InvalidArgument("a rank's batch of " + std::to_string(batch.sequences) + " sequences of " + std::to_string(batch.length) +
                           " tokens (" + std::to_string(batch.tokens.size()) + " given) does not fit the plan's " + std::to_string(room) +
                           " sequences");
@@ -61,10 +61,11 @@ void TrainerBodies::begin(std::int64_t step, const RankBatch& batch, Mode mode) 
 nn::TokenBatch TrainerBodies::micro(std::int64_t micro_batch) const {
   const std::int64_t first = std::min(batch_.sequences, micro_batch * options_.micro_batch);
   const std::int64_t count = std::min(batch_.sequences - first, options_.micro_batch);
-  const std::int64_t row = batch_.length + 1;
+  const std::int64_t row = batch_.row().tokens();
   return {.tokens = batch_.tokens.subspan(static_cast<std::size_t>(first * row), static_cast<std::size_t>(count * row)),
           .sequences = count,
-          .length = batch_.length};
+          .length = batch_.length,
+          .targets = batch_.targets};
 }
 
 std::span<const float> TrainerBodies::parameters_of(std::size_t stage, std::span<const float> whole) {
@@ -122,7 +123,7 @@ void TrainerBodies::norm() {
 }
 
 void TrainerBodies::total() {
-  std::array<double, 3> sums{loss_sum_, static_cast<double>(batch_.sequences * batch_.length), squared_norm_};
+  std::array<double, 3> sums{loss_sum_, static_cast<double>(batch_.sequences * batch_.row().target_tokens()), squared_norm_};
   all_.all_reduce(sums, net::Purpose::Metrics);
   totals_ = {.loss_sum = sums[0], .tokens = sums[1], .squared_norm = sums[2]};
 }

@@ -75,6 +75,7 @@ void Gpt<Real>::start(const TokenBatch& batch) {
                           " tokens: this model was made for up to " + std::to_string(max_sequences_) + " of 1 to " +
                           std::to_string(shape_.context));
   }
+  if (batch.targets != 0) throw InvalidArgument("a batch with targets apart from its inputs: a GPT predicts each next token");
   const std::int64_t row_tokens = batch.length + 1;
   if (batch.tokens.size() != static_cast<std::size_t>(batch.sequences * row_tokens)) {
     throw InvalidArgument("a batch of " + std::to_string(batch.sequences) + " sequences takes " +

@@ -1,14 +1,9 @@
 #include "nn/gpt_block.hpp"
 
+#include "nn/unit_writer.hpp"
+
 namespace twinax::nn {
 namespace {
-
-template <class T>
-std::span<T> take(std::span<T>& rest, std::int64_t elements) {
-  const std::span<T> piece = rest.first(static_cast<std::size_t>(elements));
-  rest = rest.subspan(static_cast<std::size_t>(elements));
-  return piece;
-}
 
 template <class Real>
 std::span<const Real> read(const tensor::Buffer<Real>& buffer, std::int64_t elements) {

@@ -41,12 +41,15 @@ struct RankGroups {
   collective::Collectives* across = nullptr;  ///< the ranks that have this one's place in their nodes, node by node: for Strategy::Hybrid
 };
 
-/// This rank's part of a step's batch. tokens [sequences, length + 1].
+/// This rank's part of a step's batch. tokens [sequences, row().tokens()].
 struct RankBatch {
   std::span<const std::int32_t> tokens;
-  std::int64_t sequences = 0;  ///< at most micro_batch * micro_batches; 0 is allowed
-  std::int64_t length = 0;
+  std::int64_t sequences = 0;      ///< at most micro_batch * micro_batches; 0 is allowed
+  std::int64_t length = 0;         ///< as in nn::RowShape
   std::int64_t global_tokens = 0;  ///< targets of the whole step over all ranks: what the loss is the mean over
+  std::int64_t targets = 0;        ///< as in nn::RowShape
+  /// What each row holds.
+  [[nodiscard]] nn::RowShape row() const { return {length, targets}; }
 };
 
 /// What a step did; loss, tokens and norm are of all ranks, the run is this rank's.

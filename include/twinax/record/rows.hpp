@@ -18,6 +18,10 @@ struct StepRow {
   double learning_rate = kUnknown;
   double gradient_norm = kUnknown;
   double flops = kUnknown;
+  double hardware_flops = kUnknown;
+  double flops_per_second = kUnknown;
+  double model_flops_utilization = kUnknown;
+  double hardware_flops_utilization = kUnknown;
   std::int64_t bytes_between_nodes = 0;
   std::int64_t bytes_in_node = 0;
   double compute_seconds = kUnknown;

@@ -10,6 +10,7 @@
 #include "twinax/collective/own_collectives.hpp"
 #include "twinax/fsdp/trainer.hpp"
 #include "twinax/nn/gpt.hpp"
+#include "twinax/nn/t5.hpp"
 #include "twinax/tensor/matmul.hpp"
 
 #include "support/run_loopback.hpp"
@@ -19,6 +20,17 @@ namespace twinax::fsdp::test {
 constexpr std::int64_t kContext = 16;
 constexpr std::int64_t kVocabulary = 32;
 constexpr nn::GptShape kShape{.layers = 3, .width = 16, .heads = 2, .context = kContext, .vocabulary = kVocabulary, .tied = true};
+
+/// Inputs and targets that are together a row of kContext + 1 tokens.
+constexpr nn::T5Shape kT5Shape{.layers = 2,
+                               .decoder_layers = 3,
+                               .width = 16,
+                               .heads = 2,
+                               .head_width = 6,
+                               .feed_forward = 20,
+                               .context = 12,
+                               .targets = kContext + 1 - 12,
+                               .vocabulary = kVocabulary};
 
 /// What a run of some steps showed, the same on all ranks.
 struct Curve {
@@ -40,6 +52,7 @@ struct Layout {
   std::int64_t global_batch = 10;
   std::int64_t micro_batch = 0;  ///< sequences computed at once; 0 = all
   int steps = 1;
+  bool is_t5 = false;          ///< kT5Shape instead of kShape
   Choices* choices = nullptr;  ///< used where they are there, and given back
 };
 
@@ -92,7 +105,9 @@ inline Curve train(const Layout& layout, const TrainerOptions& options) {
     mine.micro_batches = (largest + mine.micro_batch - 1) / mine.micro_batch;
     tensor::Matmul matmul;
     if (layout.choices != nullptr) matmul.set_choices((*layout.choices)[static_cast<std::size_t>(rank)]);
-    const auto model = nn::make_gpt<float>(kShape, mine.micro_batch, matmul, mine.checkpoint);
+    const auto model = layout.is_t5 ? nn::make_t5<float>(kT5Shape, mine.micro_batch, matmul, mine.checkpoint)
+                                    : nn::make_gpt<float>(kShape, mine.micro_batch, matmul, mine.checkpoint);
+    const nn::RowShape row{.length = layout.is_t5 ? kT5Shape.context : kContext, .targets = layout.is_t5 ? kT5Shape.targets : 0};
     const Groups groups(transport, layout.ranks, layout.ranks_per_node);
     SystemClock clock;
     step::Arena arena;
@@ -101,8 +116,11 @@ inline Curve train(const Layout& layout, const TrainerOptions& options) {
     Curve seen;
     for (int s = 0; s < layout.steps; ++s) {
       const std::vector<std::int32_t> tokens = tokens_of(s, first, count, layout.global_batch);
-      const StepOutcome outcome =
-          trainer.step(s, {.tokens = tokens, .sequences = count, .length = kContext, .global_tokens = layout.global_batch * kContext});
+      const StepOutcome outcome = trainer.step(s, {.tokens = tokens,
+                                                   .sequences = count,
+                                                   .length = row.length,
+                                                   .global_tokens = layout.global_batch * row.target_tokens(),
+                                                   .targets = row.targets});
       seen.losses.push_back(outcome.loss);
       seen.norms.push_back(outcome.gradient_norm);
       seen.buffers_peak = std::max(seen.buffers_peak, outcome.run.buffers_peak.value);

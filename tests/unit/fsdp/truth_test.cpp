@@ -82,9 +82,9 @@ TrainerOptions base() {
 }
 
 /// The case as a run; what can't be (nodes of 2 among 3 ranks) is nodes of one.
-test::Curve run(const Case& choice) {
+test::Curve run(const Case& choice, bool is_t5) {
   TrainerOptions options = base();
-  test::Layout layout{.ranks = static_cast<int>(choice[kRanks]) + 1, .global_batch = kBatch, .steps = kSteps};
+  test::Layout layout{.ranks = static_cast<int>(choice[kRanks]) + 1, .global_batch = kBatch, .steps = kSteps, .is_t5 = is_t5};
   constexpr std::array kStrategies{Strategy::Full, Strategy::Keep, Strategy::Hybrid, Strategy::Hybrid, Strategy::Replicate};
   options.strategy = kStrategies[static_cast<std::size_t>(choice[kStrategy])];
   layout.ranks_per_node = choice[kStrategy] == 2 && layout.ranks % 2 == 0 ? 2 : choice[kStrategy] == 3 ? layout.ranks : 1;
@@ -112,20 +112,28 @@ TEST(Pairwise, HasEveryPairOfValues) {
   EXPECT_LE(pairwise.cases().size(), 40U);
 }
 
-TEST(Truth, OfOneRankIsThatOfEveryStrategyPrefetchAccumulationCheckpointAndLimiter) {
-  const test::Curve expected = test::train({.global_batch = kBatch, .steps = kSteps}, base());
+void expect_truth(bool is_t5) {
+  const test::Curve expected = test::train({.global_batch = kBatch, .steps = kSteps, .is_t5 = is_t5}, base());
   const Pairwise pairwise;
   for (const Case& choice : pairwise.cases()) {
     std::string text;
     for (const std::int64_t value : choice) text += std::to_string(value) + " ";
     SCOPED_TRACE("ranks - 1, strategy, limit, prefetch, backward prefetch, micro-batch, accumulation, checkpoint: " + text);
-    const test::Curve curve = run(choice);
+    const test::Curve curve = run(choice, is_t5);
     ASSERT_EQ(curve.losses.size(), expected.losses.size());
     for (std::size_t s = 0; s < curve.losses.size(); ++s) {
       EXPECT_NEAR(curve.losses[s], expected.losses[s], 1e-5 * expected.losses[s]) << "step " << s;
       EXPECT_NEAR(curve.norms[s], expected.norms[s], 1e-4 * expected.norms[s]) << "step " << s;
     }
   }
+}
+
+TEST(Truth, OfOneRankIsThatOfEveryStrategyPrefetchAccumulationCheckpointAndLimiter) {
+  expect_truth(/*is_t5=*/false);
+}
+
+TEST(Truth, OfAT5OnOneRankIsThatOfThemToo) {
+  expect_truth(/*is_t5=*/true);
 }
 
 }  // namespace
