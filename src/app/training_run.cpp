@@ -149,7 +149,7 @@ class TrainingRun {
       const record::StepRow row = fold(s, outcome, all);
       if (outcome.skipped) log_warn(fmt::format("step {}: the gradient norm is not finite; the update is skipped", s));
       output_->on_step(row, rank_rows(all));
-      if (keeps_timeline) output_->on_timeline(trainer_.built().graph, last_timelines_);
+      if (keeps_timeline) output_->on_timeline(trainer_.built(), last_timelines_);
       seconds_.push_back(row.seconds);
       summary_.loss = outcome.loss;
       summary_.steps = s + 1;
@@ -163,10 +163,16 @@ class TrainingRun {
     const step::TimeSplit split = step::split(trainer_.built().graph, outcome.run.events);
     RankFigures figures{.seconds = outcome.run.duration().value,
                         .compute_s = split.compute.value,
+    const step::LaneSplit collective = split.lanes[static_cast<std::size_t>(step::LaneKind::Collective)];
+    const step::LaneSplit service = split.lanes[static_cast<std::size_t>(step::LaneKind::Service)];
                         .exposed_s = split.exposed_communication.value,
                         .hidden_s = split.hidden_communication.value,
                         .lower_bound_s = lower_bound_.value,
                         .roofline_s = roofline_.value,
+                        .collective_exposed_s = collective.exposed.value,
+                        .collective_hidden_s = collective.hidden.value,
+                        .service_exposed_s = service.exposed.value,
+                        .service_hidden_s = service.hidden.value,
                         .flops = prepared_.workload.step_flops().value,
                         .memory_bytes = static_cast<double>((trainer_.state_bytes() + outcome.run.buffers_peak).value),
                         .in_flight_bytes = static_cast<double>(outcome.run.buffers_peak.value)};
