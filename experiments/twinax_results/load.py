@@ -18,6 +18,7 @@ STEP_COLUMNS = (
 )  # fmt: skip
 RANK_COLUMNS = ("seconds", "compute_seconds", "waiting_seconds", "memory_peak_bytes")
 EVALUATION_COLUMNS = ("step", "loss", "bits_per_byte", "tokens")
+TIMELINE_COLUMNS = ("rank", "lane", "op", "unit", "step", "begin_seconds", "end_seconds", "bytes")
 BENCH_COLUMNS = ("test", "algorithm", "bytes", "seconds", "seconds_low", "seconds_high", "bus_bytes_per_second", "wrong")
 
 
@@ -47,6 +48,7 @@ class Record:
     steps: dict[str, numpy.ndarray]
     ranks: dict[str, numpy.ndarray]
     evaluation: dict[str, numpy.ndarray]
+    timeline: dict[str, numpy.ndarray] = field(default_factory=dict)  # events of the steps that were kept, by the first rank's clock
     bench: dict[str, numpy.ndarray] = field(default_factory=dict)  # of a benchmark
 
     @property
@@ -207,12 +209,12 @@ def _read_record(file: h5py.File, path: Path) -> Record:
     )  # fmt: skip
 
 
-def _bench(file: h5py.File, path: Path) -> dict[str, numpy.ndarray]:
-    """The figures of a benchmark; texts as such."""
-    columns = _columns(file, "/bench", BENCH_COLUMNS, path)
+def _as_texts(columns: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray]:
+    """The same columns, texts as such."""
     return {name: numpy.array([_text(v) for v in values], dtype=str) if values.dtype.kind in "SO" else values for name, values in columns.items()}
 
 
+        timeline=_timeline(file, path),
 def load_index(path: Path) -> Sweep:
     """Reads a sweep's index alone; load_sweep reads its records as well."""
     with _open(path) as file:
@@ -225,6 +227,23 @@ def load_index(path: Path) -> Sweep:
 
 def _read_index(file: h5py.File, path: Path) -> Sweep:
     head = _attributes(file, ("name", "title", "baseline", "warmup_steps", "stands_for"), path)
+def _bench(file: h5py.File, path: Path) -> dict[str, numpy.ndarray]:
+    return _as_texts(_columns(file, "/bench", BENCH_COLUMNS, path))
+
+
+def _timeline(file: h5py.File, path: Path) -> dict[str, numpy.ndarray]:
+    """The events that have arrived, all ranks' times by the first rank's clock."""
+    columns = _as_texts(_columns(file, "/timeline", TIMELINE_COLUMNS, path))
+    arrived = (columns["rank"] >= 0) & numpy.isfinite(columns["begin_seconds"]) & numpy.isfinite(columns["end_seconds"])
+    columns = {name: values[arrived] for name, values in columns.items()}
+    offsets = file["/clocks/offset_seconds"][()]
+    if len(columns["rank"]) and columns["rank"].max() < len(offsets):
+        for name in ("begin_seconds", "end_seconds", "taken_seconds"):
+            if name in columns:
+                columns[name] = columns[name] - offsets[columns["rank"]]
+    return columns
+
+
     keys = [_text(key) for key in file["/axes/key"][()]]
     runs = zip(file["/runs/point"][()], file["/runs/repeat"][()], file["/runs/file"][()], strict=True)
     return Sweep(

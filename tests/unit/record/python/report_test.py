@@ -44,7 +44,7 @@ class Report(WrittenCase):
         self.assertIn("2 nodes with 1 a100 each, 4096 tokens a node and step, a model of 1.3 billion parameters", sentence)
         self.assertIn("Ethernet 25G falls behind InfiniBand HDR", sentence)
         self.assertIn(sentence, self.page())
-        self.assertEqual(self.page().count("<figure>"), 4)
+        self.assertEqual(self.page().count("<figure>"), 4 + 6)  # and a step of each point
 
     def test_the_slowdown_is_the_one_that_was_written(self):
         # write_records: compute 3.24 j, transfers of 12.96 and 1.296, of which the smaller of 90% and 0.8 compute is hidden; j in [1, 1.02].
@@ -83,6 +83,9 @@ class Report(WrittenCase):
         self.assertIn("all checked elements right", self.page())
 
     def test_a_killed_run_is_drawn_and_said_to_be_incomplete(self):
+        self.assertTrue((self.out / "timeline.trace.json").is_file())
+        self.assertIn("wall clock [", self.page())
+        self.assertIn("emulated [", self.page())
         writer, path = self.grow(steps=5)
         writer.kill()
         writer.wait()
