@@ -91,6 +91,16 @@ class SweepRun:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """A run that was made to find the largest value that fits, or that ran out of memory; `value` is -1 if nothing was looked for."""
+
+    point: dict
+    value: int
+    retries: int
+    outcome: str
+
+
+@dataclass(frozen=True)
 class Sweep:
     """A sweep's index, and the records of it that are complete."""
 
@@ -104,6 +114,8 @@ class Sweep:
     stands_for: str
     runs: list[SweepRun]
     records: list[Record] = field(default_factory=list)
+    fit: str = ""  # the key of which each point has the largest value that fits
+    trials: list[Trial] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # a line for each file that is not in the statistics
 
 
@@ -203,6 +215,7 @@ def _read_record(file: h5py.File, path: Path) -> Record:
         steps={name: column[:rows] for name, column in steps.items()},
         ranks={name: column[:rows] for name, column in ranks.items()},
         evaluation=_columns(file, "/evaluation", EVALUATION_COLUMNS, path),
+        timeline=_timeline(file, path),
         bench=_bench(file, path) if head["kind"] == "bench" else {},
         **{name: head[name] for name in ("kind", "name", "command", "created_utc", "repeat", "warmup_steps", "parameters", "stands_for",
                                          "dilation_drift")},
@@ -214,19 +227,6 @@ def _as_texts(columns: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray]:
     return {name: numpy.array([_text(v) for v in values], dtype=str) if values.dtype.kind in "SO" else values for name, values in columns.items()}
 
 
-        timeline=_timeline(file, path),
-def load_index(path: Path) -> Sweep:
-    """Reads a sweep's index alone; load_sweep reads its records as well."""
-    with _open(path) as file:
-        _check_schema(file, path, INDEX_SCHEMA)
-        try:
-            return _read_index(file, path)
-        except (KeyError, OSError) as error:
-            raise LoadError(f"{path}: is damaged: {str(error).splitlines()[0]}") from None
-
-
-def _read_index(file: h5py.File, path: Path) -> Sweep:
-    head = _attributes(file, ("name", "title", "baseline", "warmup_steps", "stands_for"), path)
 def _bench(file: h5py.File, path: Path) -> dict[str, numpy.ndarray]:
     return _as_texts(_columns(file, "/bench", BENCH_COLUMNS, path))
 
@@ -244,6 +244,18 @@ def _timeline(file: h5py.File, path: Path) -> dict[str, numpy.ndarray]:
     return columns
 
 
+def load_index(path: Path) -> Sweep:
+    """Reads a sweep's index alone; load_sweep reads its records as well."""
+    with _open(path) as file:
+        _check_schema(file, path, INDEX_SCHEMA)
+        try:
+            return _read_index(file, path)
+        except (KeyError, OSError) as error:
+            raise LoadError(f"{path}: is damaged: {str(error).splitlines()[0]}") from None
+
+
+def _read_index(file: h5py.File, path: Path) -> Sweep:
+    head = _attributes(file, ("name", "title", "baseline", "warmup_steps", "stands_for"), path)
     keys = [_text(key) for key in file["/axes/key"][()]]
     runs = zip(file["/runs/point"][()], file["/runs/repeat"][()], file["/runs/file"][()], strict=True)
     return Sweep(
@@ -255,8 +267,17 @@ def _timeline(file: h5py.File, path: Path) -> dict[str, numpy.ndarray]:
         baseline=_toml(head["baseline"], path, "the baseline"),
         warmup_steps=head["warmup_steps"],
         stands_for=head["stands_for"],
+        fit=_text(file.attrs.get("fit", "")),
+        trials=_trials(file, path),
         runs=[SweepRun(_toml(_text(p), path, "a run's point"), int(r), path.parent / _text(f)) for p, r, f in runs],
     )
+
+
+def _trials(file: h5py.File, path: Path) -> list[Trial]:
+    if "/trials" not in file:
+        return []
+    columns = (file[f"/trials/{name}"][()] for name in ("point", "value", "retries", "outcome"))
+    return [Trial(_toml(_text(p), path, "a trial's point"), int(v), int(r), _text(o)) for p, v, r, o in zip(*columns, strict=True)]
 
 
 def _why_left_out(run: SweepRun, record: Record) -> str:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <numbers>
 
@@ -153,6 +154,7 @@ class TrainingRun {
       seconds_.push_back(row.seconds);
       summary_.loss = outcome.loss;
       summary_.steps = s + 1;
+      summary_.allocator_retries += row.allocator_retries;
       if (observer_ != nullptr) observer_->on_step(s, steps, outcome.loss, {row.seconds});
     }
     const std::int64_t every = config_.integer("train.evaluate_every");
@@ -161,18 +163,18 @@ class TrainingRun {
 
   [[nodiscard]] RankFigures figures_of(const fsdp::StepOutcome& outcome) const {
     const step::TimeSplit split = step::split(trainer_.built().graph, outcome.run.events);
-    RankFigures figures{.seconds = outcome.run.duration().value,
-                        .compute_s = split.compute.value,
     const step::LaneSplit collective = split.lanes[static_cast<std::size_t>(step::LaneKind::Collective)];
     const step::LaneSplit service = split.lanes[static_cast<std::size_t>(step::LaneKind::Service)];
+    RankFigures figures{.seconds = outcome.run.duration().value,
+                        .compute_s = split.compute.value,
                         .exposed_s = split.exposed_communication.value,
                         .hidden_s = split.hidden_communication.value,
-                        .lower_bound_s = lower_bound_.value,
-                        .roofline_s = roofline_.value,
                         .collective_exposed_s = collective.exposed.value,
                         .collective_hidden_s = collective.hidden.value,
                         .service_exposed_s = service.exposed.value,
                         .service_hidden_s = service.hidden.value,
+                        .lower_bound_s = lower_bound_.value,
+                        .roofline_s = roofline_.value,
                         .flops = prepared_.workload.step_flops().value,
                         .memory_bytes = static_cast<double>((trainer_.state_bytes() + outcome.run.buffers_peak).value),
                         .in_flight_bytes = static_cast<double>(outcome.run.buffers_peak.value)};
@@ -331,8 +333,16 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
     if (takes_part) run->open_output();
   });
   RunSummary summary;
-  if (takes_part) summary = run->run();
+  std::exception_ptr out_of_budget;
+  try {
+    if (takes_part) summary = run->run();
+  } catch (const OutOfBudget&) {
+    out_of_budget = std::current_exception();
+  } catch (const AgreedOutOfBudget&) {
+    out_of_budget = std::current_exception();
+  }
   world.sleep_barrier();
+  if (out_of_budget) std::rethrow_exception(out_of_budget);
   return summary;
 }
 

@@ -1,6 +1,7 @@
 // Writes records as a run would, for the tests of readers and for trying figures:
 //   write_records demo DIRECTORY     a sweep over networks and limiters, with its index
 //   write_records faulty DIRECTORY   the same with what a report must name: too few runs, oversubscription, drift, an incomplete run
+//   write_records fit DIRECTORY      the same of batches that fit: by trials, of which one point has none that fits
 //   write_records scaling DIRECTORY  a sweep over networks and numbers of ranks
 //   write_records single FILE        one run with evaluations
 //   write_records bench FILE         the figures of a benchmark: two algorithms of a collective, and messages
@@ -254,6 +255,19 @@ void write_demo(const std::string& folder, bool is_faulty) {
   write_sweep_index(folder + "/index.h5", index);
 }
 
+void write_fit(const std::string& folder) {
+  SweepIndex index{.name = "fit", .title = "How large a batch fits"};
+  index.axes = {{"fsdp.limiter", {"window", "none"}}};
+  index.repeats_minimum = index.repeats_maximum = 6;
+  index.fit = "train.batch";
+  const std::string window = "\"fsdp.limiter\" = \"window\"\n", none = "\"fsdp.limiter\" = \"none\"\n";
+  index.points = {window, none};
+  for (std::int64_t repeat = 0; repeat < 6; ++repeat)
+    index.runs.push_back(write_run(folder, {.network = kNetworks[0], .repeat = repeat}, "window", window));
+  index.trials = {{window, 8, 0, "fits"}, {window, 36, 0, "fits"}, {window, 50, 3, "retries"}, {none, 8, 0, "out of memory"}};
+  write_sweep_index(folder + "/index.h5", index);
+}
+
 void write_scaling(const std::string& folder) {
   SweepIndex index{.name = "scaling", .title = "Weak scaling"};
   index.axes = {{"net.profile", {"infiniband-hdr", "ethernet-25g"}}, {"ranks", {"1", "2", "4"}}};
@@ -338,6 +352,7 @@ int main(int argc, char** argv) {
   const std::string_view what = argv[1];
   try {
     if (what == "demo" || what == "faulty") write_demo(argv[2], what == "faulty");
+    if (what == "fit") write_fit(argv[2]);
     if (what == "scaling") write_scaling(argv[2]);
     if (what == "single") write_single(argv[2]);
     if (what == "bench") write_bench(argv[2]);
