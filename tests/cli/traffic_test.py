@@ -11,7 +11,7 @@ LAYERS, WIDTH, CONTEXT, VOCABULARY = SMALL["model.layers"], 128, SMALL["model.co
 BLOCK = 12 * WIDTH * WIDTH + 13 * WIDTH  # parameters: four matrices of 3, 1, 4 and 4 squares of the width, their biases, two norms
 ROOT = (VOCABULARY + CONTEXT) * WIDTH + 2 * WIDTH  # both embeddings, of which the head has one too, and the last norm
 ALIGNMENT = 16  # elements, of a shard
-STEPS = 3
+STEPS = 1
 
 
 def per_step(strategy):
