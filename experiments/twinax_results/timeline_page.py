@@ -189,7 +189,7 @@ def svg(timeline: StepTimeline) -> str:
         fsdp = record.config.get("fsdp", {})
         credit = words.bytes_ if fsdp.get("limiter") == "bytes" else lambda value: f"{value:.0f}"
         has_credits = any(event.takes[what] for event in timeline.events for what in ("gather_credits", "reduction_credits"))
-        limit = int(fsdp.get("limit", 0)) if fsdp.get("limiter") in ("window", "block") and has_credits else 0
+        limit = int(fsdp.get("limit", 0)) if fsdp.get("limiter") in ("window", "block", "pingpong") and has_credits else 0
         _curves(drawing, timeline, ranks, "credits", {"gather_credits": ORANGE, "reduction_credits": VERMILION}, credit, limit)
         _curves(drawing, timeline, ranks, "memory", {"memory": BLUE}, words.bytes_)
     scale, _ = words.unit_of(timeline.duration, words.TIME_UNITS)
