@@ -15,7 +15,7 @@ run_packages=(
   bible-kjv
 )
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev python3-torch hdf5-tools procps ucx-utils
-  openssh-client openssh-server iproute2)
+  openssh-client openssh-server iproute2 chromium)
 ci_packages=(clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev)
 
 level=${1:-}

@@ -100,8 +100,8 @@ void RunOutput::on_evaluation(const record::EvaluationRow& row) {
   flush_if_due();
 }
 
-void RunOutput::on_timeline(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines) {
-  if (record_) record_->append_timeline(timeline_rows(graph, timelines, start_));
+void RunOutput::on_timeline(const fsdp::BuiltStep& built, std::span<const step::RankTimeline> timelines) {
+  if (record_) record_->append_timeline(timeline_rows(built, timelines, start_));
 }
 
 void RunOutput::finish(std::span<const std::int64_t> sent, std::span<const record::DeviceRow> devices, double drift) {

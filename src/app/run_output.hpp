@@ -23,7 +23,7 @@ class RunOutput {
 
   void on_step(const record::StepRow& row, const std::vector<record::RankRow>& ranks);
   void on_evaluation(const record::EvaluationRow& row);
-  void on_timeline(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines);
+  void on_timeline(const fsdp::BuiltStep& built, std::span<const step::RankTimeline> timelines);
   /// Closes the record; `sent` are the bytes of all links, `drift` how far the machine's rate is from the dilation's.
   void finish(std::span<const std::int64_t> sent, std::span<const record::DeviceRow> devices, double drift);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace twinax::app {
 namespace {
@@ -30,6 +31,18 @@ double median(std::span<const RankFigures> ranks, Field field) {
 
 std::int64_t whole(double value) {
   return std::llround(value);
+}
+
+std::int64_t memory_of(const step::StepGraph& graph, std::span<const step::BufferId> buffers) {
+  std::int64_t bytes = 0;
+  for (const step::BufferId id : buffers) bytes += graph.buffers()[id.index].size.value;
+  return bytes;
+}
+
+std::int64_t credits_of(std::span<const step::CreditUse> uses, std::optional<step::PoolId> pool) {
+  std::int64_t credits = 0;
+  for (const step::CreditUse& use : uses) credits += pool && use.pool == *pool ? use.amount : 0;
+  return credits;
 }
 
 }  // namespace
@@ -77,6 +90,10 @@ std::vector<record::RankRow> rank_rows(std::span<const RankFigures> ranks) {
     rows.push_back({.seconds = figures.seconds,
                     .compute_seconds = figures.compute_s,
                     .waiting_seconds = std::max(figures.seconds - figures.compute_s - figures.exposed_s, 0.0),
+                    .collective_exposed_seconds = figures.collective_exposed_s,
+                    .collective_hidden_seconds = figures.collective_hidden_s,
+                    .service_exposed_seconds = figures.service_exposed_s,
+                    .service_hidden_seconds = figures.service_hidden_s,
                     .memory_peak_bytes = whole(figures.memory_bytes)});
   }
   return rows;
@@ -94,7 +111,8 @@ std::vector<step::RankTimeline> gather_timelines(collective::Collectives& contro
   return timelines;
 }
 
-std::vector<record::TimelineRow> timeline_rows(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines, Seconds start) {
+std::vector<record::TimelineRow> timeline_rows(const fsdp::BuiltStep& built, std::span<const step::RankTimeline> timelines, Seconds start) {
+  const step::StepGraph& graph = built.graph;
   std::vector<record::TimelineRow> rows;
   for (const step::RankTimeline& timeline : timelines) {
     for (const step::Event& event : timeline.events) {
@@ -106,7 +124,15 @@ std::vector<record::TimelineRow> timeline_rows(const step::StepGraph& graph, std
                       .step = event.step,
                       .begin_seconds = (event.begin - start).value,
                       .end_seconds = (event.end - start).value,
-                      .bytes = op.bytes.value});
+                      .bytes = op.bytes.value,
+                      .kind = name_of(op.kind),
+                      .taken_seconds = (step::taken_at(graph, event) - start).value,
+                      .memory_taken_bytes = memory_of(graph, op.produces),
+                      .memory_given_bytes = memory_of(graph, op.releases),
+                      .gather_credits_taken = credits_of(op.takes, built.gathered),
+                      .gather_credits_given = credits_of(op.gives, built.gathered),
+                      .reduction_credits_taken = credits_of(op.takes, built.reductions),
+                      .reduction_credits_given = credits_of(op.gives, built.reductions)});
     }
   }
   return rows;

@@ -20,6 +20,10 @@ struct RankFigures {
   double compute_s = 0;
   double exposed_s = 0;
   double hidden_s = 0;
+  double collective_exposed_s = 0;
+  double collective_hidden_s = 0;
+  double service_exposed_s = 0;
+  double service_hidden_s = 0;
   double lower_bound_s = 0;
   double roofline_s = 0;
   double flops = 0;
@@ -49,7 +53,7 @@ struct RankFigures {
 [[nodiscard]] std::vector<step::RankTimeline> gather_timelines(collective::Collectives& control, std::span<const step::Event> mine);
 
 /// Timelines as rows of the record, times from `start`.
-[[nodiscard]] std::vector<record::TimelineRow> timeline_rows(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines,
+[[nodiscard]] std::vector<record::TimelineRow> timeline_rows(const fsdp::BuiltStep& built, std::span<const step::RankTimeline> timelines,
                                                              Seconds start);
 
 }  // namespace twinax::app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <numbers>
 
@@ -180,10 +181,11 @@ class TrainingRun {
       const record::StepRow row = fold(s, outcome, all, network_.emulation);
       if (outcome.skipped) log_warn(fmt::format("step {}: the gradient norm is not finite; the update is skipped", s));
       output_->on_step(row, rank_rows(all));
-      if (keeps_timeline) output_->on_timeline(trainer_.built().graph, last_timelines_);
+      if (keeps_timeline) output_->on_timeline(trainer_.built(), last_timelines_);
       seconds_.push_back(row.seconds);
       summary_.loss = outcome.loss;
       summary_.steps = s + 1;
+      summary_.allocator_retries += row.allocator_retries;
       if (observer_ != nullptr) observer_->on_step(s, steps, outcome.loss, {row.seconds});
     }
     const std::int64_t every = config_.integer("train.evaluate_every");
@@ -192,10 +194,16 @@ class TrainingRun {
 
   [[nodiscard]] RankFigures figures_of(const fsdp::StepOutcome& outcome) const {
     const step::TimeSplit split = step::split(trainer_.built().graph, outcome.run.events);
+    const step::LaneSplit collective = split.lanes[static_cast<std::size_t>(step::LaneKind::Collective)];
+    const step::LaneSplit service = split.lanes[static_cast<std::size_t>(step::LaneKind::Service)];
     RankFigures figures{.seconds = outcome.run.duration().value,
                         .compute_s = split.compute.value,
                         .exposed_s = split.exposed_communication.value,
                         .hidden_s = split.hidden_communication.value,
+                        .collective_exposed_s = collective.exposed.value,
+                        .collective_hidden_s = collective.hidden.value,
+                        .service_exposed_s = service.exposed.value,
+                        .service_hidden_s = service.hidden.value,
                         .lower_bound_s = lower_bound_.value,
                         .roofline_s = roofline_.value,
                         .flops = prepared_.workload.step_flops().value,
@@ -361,8 +369,16 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
     if (takes_part) run->open_output();
   });
   RunSummary summary;
-  if (takes_part) summary = run->run();
+  std::exception_ptr out_of_budget;
+  try {
+    if (takes_part) summary = run->run();
+  } catch (const OutOfBudget&) {
+    out_of_budget = std::current_exception();
+  } catch (const AgreedOutOfBudget&) {
+    out_of_budget = std::current_exception();
+  }
   world.sleep_barrier();
+  if (out_of_budget) std::rethrow_exception(out_of_budget);
   return summary;
 }
 

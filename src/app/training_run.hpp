@@ -51,11 +51,13 @@ struct RunSummary {
   double bits_per_token = 0;  ///< of the last evaluation; NaN if there was none
   double bits_per_byte = 0;   ///< the same for each byte of the text that its targets stand for
   Seconds median_step{0};
+  std::int64_t allocator_retries = 0;  ///< over all ranks and steps
   std::string stands_for;
   std::string choices;  ///< as agreed
 };
 
-/// Trains as the request says. Collective on the world: ranks that do not take part sleep until it is over.
+/// Trains as the request says. Collective on the world: ranks that do not take part sleep until it is over. Where the ranks that take part
+/// run out of their memory budget, they throw OutOfBudget or AgreedOutOfBudget, and the world can be used further.
 RunSummary run_training(net::World& world, const RunRequest& request, RunObserver* observer);
 
 /// The rate at which the ranks compute the request's model, all at once and without communication: the median over those that take part.

@@ -59,6 +59,17 @@ constexpr std::array kRankFields{
     Field<RankRow>{{"/ranks/compute_seconds", "step, rank", kFloat, "s", "-", "an operation of the compute lane ran"},
                    &RankRow::compute_seconds},
     Field<RankRow>{{"/ranks/waiting_seconds", "step, rank", kFloat, "s", "-", "neither compute nor data moved"}, &RankRow::waiting_seconds},
+    Field<RankRow>{
+        {"/ranks/collective_exposed_seconds", "step, rank", kFloat, "s", "-", "an operation of the collective lane ran and no compute did"},
+        &RankRow::collective_exposed_seconds},
+    Field<RankRow>{
+        {"/ranks/collective_hidden_seconds", "step, rank", kFloat, "s", "-", "an operation of the collective lane ran beside compute"},
+        &RankRow::collective_hidden_seconds},
+    Field<RankRow>{
+        {"/ranks/service_exposed_seconds", "step, rank", kFloat, "s", "-", "an operation of the service lane ran and no compute did"},
+        &RankRow::service_exposed_seconds},
+    Field<RankRow>{{"/ranks/service_hidden_seconds", "step, rank", kFloat, "s", "-", "an operation of the service lane ran beside compute"},
+                   &RankRow::service_hidden_seconds},
     Field<RankRow>{{"/ranks/memory_peak_bytes", "step, rank", kInt, "B", "-", "buffers and state alive at once"},
                    &RankRow::memory_peak_bytes},
 };
@@ -98,6 +109,23 @@ const std::array kTimelineFields{
     Field<TimelineRow>{{"/timeline/end_seconds", "event", kFloat, "s", "-", "since the run began, by the rank's clock"},
                        &TimelineRow::end_seconds},
     Field<TimelineRow>{{"/timeline/bytes", "event", kInt, "B", "-", "that the rank received"}, &TimelineRow::bytes},
+    Field<TimelineRow>{{"/timeline/kind", "event", kText, "-", "-", "gather, reduce, forward, backward, optimize or exchange"},
+                       &TimelineRow::kind},
+    Field<TimelineRow>{{"/timeline/taken_seconds", "event", kFloat, "s", "-",
+                        "when it took credits and memory, by the same clock; it gives back at its end"},
+                       &TimelineRow::taken_seconds},
+    Field<TimelineRow>{{"/timeline/memory_taken_bytes", "event", kInt, "B", "-", "of gathered units and gradients that live from then on"},
+                       &TimelineRow::memory_taken_bytes},
+    Field<TimelineRow>{{"/timeline/memory_given_bytes", "event", kInt, "B", "-", "of those that end with it"},
+                       &TimelineRow::memory_given_bytes},
+    Field<TimelineRow>{{"/timeline/gather_credits_taken", "event", kInt, "1", "-", "of the limiter's pool of gathers"},
+                       &TimelineRow::gather_credits_taken},
+    Field<TimelineRow>{{"/timeline/gather_credits_given", "event", kInt, "1", "-", "the same, given back"},
+                       &TimelineRow::gather_credits_given},
+    Field<TimelineRow>{{"/timeline/reduction_credits_taken", "event", kInt, "1", "-", "of the limiter's pool of reductions"},
+                       &TimelineRow::reduction_credits_taken},
+    Field<TimelineRow>{{"/timeline/reduction_credits_given", "event", kInt, "1", "-", "the same, given back"},
+                       &TimelineRow::reduction_credits_given},
 };
 
 const std::array kBenchFields{
