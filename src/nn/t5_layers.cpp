@@ -15,13 +15,6 @@ std::span<const Real> read(const tensor::Buffer<Real>& buffer, std::int64_t elem
   return buffer.first(elements);
 }
 
-/// Columns [first, first + columns) of rows that are `stride` wide.
-template <class T>
-tensor::Matrix<T> columns_of(std::span<T> data, std::int64_t stride, std::int64_t first, std::int64_t columns) {
-  const std::int64_t rows = static_cast<std::int64_t>(data.size()) / stride;
-  return {data.empty() ? data : data.subspan(static_cast<std::size_t>(first)), rows, columns, stride};
-}
-
 std::int64_t largest_rows(const T5Shape& shape, std::int64_t sequences) {
   return sequences * std::max(shape.context, shape.targets);
 }
@@ -94,9 +87,10 @@ void T5SelfAttention<Real>::forward(std::int64_t batch, std::int64_t length, con
   tensor::rms_norm_forward<Real>(in, p.norm, normed_.first(n * c), rstd_.first(n));
   tensor::linear_forward<Real>(matmul_, {n, c, 3 * hd}, read(normed_, n * c), p.qkv, qkv);
   const std::span<const Real> operands = qkv;
-  tensor::biased_attention_forward<Real>(
-      attention, {columns_of(operands, 3 * hd, 0, hd), columns_of(operands, 3 * hd, hd, hd), columns_of(operands, 3 * hd, 2 * hd, hd)},
-      values, attended, log_sum_.first(n * shape_.heads), workspace_.attention.span());
+  tensor::biased_attention_forward<Real>(attention,
+                                         {tensor::columns_of(operands, 3 * hd, 0, hd), tensor::columns_of(operands, 3 * hd, hd, hd),
+                                          tensor::columns_of(operands, 3 * hd, 2 * hd, hd)},
+                                         values, attended, log_sum_.first(n * shape_.heads), workspace_.attention.span());
   tensor::linear_forward<Real>(matmul_, {n, hd, c}, attended, p.o, branch);
   tensor::add<Real>(in, branch, out);
 }
@@ -119,7 +113,7 @@ void T5SelfAttention<Real>::backward(std::int64_t batch, std::int64_t length, co
   tensor::linear_backward_input<Real>(matmul_, {n, hd, c}, d_stream, p.o, d_attended);
   const auto operands = [&](auto data) {
     return tensor::AttentionOperands<typename decltype(data)::element_type>{
-        columns_of(data, 3 * hd, 0, hd), columns_of(data, 3 * hd, hd, hd), columns_of(data, 3 * hd, 2 * hd, hd)};
+        tensor::columns_of(data, 3 * hd, 0, hd), tensor::columns_of(data, 3 * hd, hd, hd), tensor::columns_of(data, 3 * hd, 2 * hd, hd)};
   };
   tensor::biased_attention_backward<Real>(attention, d_attended, operands(qkv), values, read(attended_, n * hd),
                                           read(log_sum_, n * shape_.heads), operands(d_qkv), d_values, workspace_.attention.span());
@@ -156,8 +150,9 @@ void T5CrossAttention<Real>::forward(const tensor::AttentionShape& attention, co
   tensor::linear_forward<Real>(matmul_, {m, c, 2 * hd}, encoded, p.kv(), kv_.first(m * 2 * hd));
   const std::span<const Real> kv = kv_.first(m * 2 * hd);
   tensor::biased_attention_forward<Real>(
-      attention, {columns_of(read(q_, n * hd), hd, 0, hd), columns_of(kv, 2 * hd, 0, hd), columns_of(kv, 2 * hd, hd, hd)}, {}, attended,
-      log_sum_.first(n * shape_.heads), workspace_.attention.span());
+      attention,
+      {tensor::columns_of(read(q_, n * hd), hd, 0, hd), tensor::columns_of(kv, 2 * hd, 0, hd), tensor::columns_of(kv, 2 * hd, hd, hd)}, {},
+      attended, log_sum_.first(n * shape_.heads), workspace_.attention.span());
   tensor::linear_forward<Real>(matmul_, {n, hd, c}, attended, p.o, branch);
   tensor::add<Real>(in, branch, out);
 }
@@ -178,9 +173,11 @@ void T5CrossAttention<Real>::backward(const tensor::AttentionShape& attention, c
   tensor::linear_backward_weight<Real>(matmul_, {n, hd, c}, d_stream, read(attended_, n * hd), g.o);
   tensor::linear_backward_input<Real>(matmul_, {n, hd, c}, d_stream, p.o, d_attended);
   tensor::biased_attention_backward<Real>(
-      attention, d_attended, {columns_of(read(q_, n * hd), hd, 0, hd), columns_of(kv, 2 * hd, 0, hd), columns_of(kv, 2 * hd, hd, hd)}, {},
+      attention, d_attended,
+      {tensor::columns_of(read(q_, n * hd), hd, 0, hd), tensor::columns_of(kv, 2 * hd, 0, hd), tensor::columns_of(kv, 2 * hd, hd, hd)}, {},
       read(attended_, n * hd), read(log_sum_, n * shape_.heads),
-      {columns_of(d_q, hd, 0, hd), columns_of(d_kv, 2 * hd, 0, hd), columns_of(d_kv, 2 * hd, hd, hd)}, {}, workspace_.attention.span());
+      {tensor::columns_of(d_q, hd, 0, hd), tensor::columns_of(d_kv, 2 * hd, 0, hd), tensor::columns_of(d_kv, 2 * hd, hd, hd)}, {},
+      workspace_.attention.span());
   tensor::linear_backward_weight<Real>(matmul_, {m, c, 2 * hd}, d_kv, encoded, g.kv());
   tensor::linear_backward_weight<Real>(matmul_, {n, c, hd}, d_q, read(normed_, n * c), g.q());
   const std::span<Real> d_normed = workspace_.narrow.first(n * c);  // after d_attended has been used
