@@ -5,6 +5,7 @@
 
 #include "twinax/base/error.hpp"
 
+#include "nn/checks.hpp"
 #include "nn/gpt_block.hpp"
 #include "nn/gpt_head.hpp"
 
@@ -51,7 +52,6 @@ class Gpt final : public Model<Real> {
   }
 
  private:
-  void check_call(std::size_t stage, std::size_t elements) const;
   /// The residual stream [N, C] before block `layer`.
   [[nodiscard]] std::span<Real> stream(std::size_t layer) const { return streams_[layer].first(running_.rows() * shape_.width); }
 
@@ -82,11 +82,7 @@ void Gpt<Real>::start(const TokenBatch& batch) {
                           std::to_string(batch.sequences * row_tokens) + " tokens, each one more than its length; found " +
                           std::to_string(batch.tokens.size()));
   }
-  for (const std::int32_t token : batch.tokens) {
-    if (token < 0 || token >= shape_.vocabulary) {
-      throw InvalidArgument("token " + std::to_string(token) + " is outside the vocabulary of " + std::to_string(shape_.vocabulary));
-    }
-  }
+  check_tokens(batch.tokens, shape_.vocabulary);
   running_.batch.batch = batch.sequences;
   running_.batch.length = batch.length;
   const std::span<std::int32_t> inputs = inputs_.first(running_.rows());
@@ -101,20 +97,8 @@ void Gpt<Real>::start(const TokenBatch& batch) {
 }
 
 template <class Real>
-void Gpt<Real>::check_call(std::size_t stage, std::size_t elements) const {
-  if (stage >= stages_.size()) {
-    throw InvalidArgument("stage " + std::to_string(stage) + " of a model that has " + std::to_string(stages_.size()));
-  }
-  const UnitSpec& unit = units_[static_cast<std::size_t>(stages_[stage].unit)];
-  if (elements != static_cast<std::size_t>(unit.elements)) {
-    throw InvalidArgument("stage " + stages_[stage].name + ": unit " + unit.name + " has " + std::to_string(unit.elements) +
-                          " elements, found " + std::to_string(elements));
-  }
-}
-
-template <class Real>
 void Gpt<Real>::forward(std::size_t stage, std::span<const Real> parameters) {
-  check_call(stage, parameters.size());
+  check_call(stages_, units_, stage, parameters.size());
   if (stage == 0) {
     const RootParameters<const Real> root(shape_, parameters);
     tensor::embedding_forward<Real>(running_.batch, running_.inputs, root.wte, root.wpe, stream(0));
@@ -128,8 +112,8 @@ void Gpt<Real>::forward(std::size_t stage, std::span<const Real> parameters) {
 
 template <class Real>
 void Gpt<Real>::backward(std::size_t stage, std::span<const Real> parameters, std::span<Real> gradients, Real scale) {
-  check_call(stage, parameters.size());
-  check_call(stage, gradients.size());
+  check_call(stages_, units_, stage, parameters.size());
+  check_call(stages_, units_, stage, gradients.size());
   if (stage == 0) {
     const RootParameters<Real> d_root(shape_, gradients);
     tensor::embedding_backward<Real>(running_.batch, running_.inputs, workspace_.stream_gradient.first(running_.rows() * shape_.width),

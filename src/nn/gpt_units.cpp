@@ -4,6 +4,7 @@
 #include "twinax/base/error.hpp"
 #include "twinax/nn/gpt.hpp"
 
+#include "nn/checks.hpp"
 #include "nn/unit_writer.hpp"
 
 namespace twinax::nn {
@@ -19,16 +20,12 @@ void add_linear(UnitWriter& unit, const std::string& name, std::int64_t outputs,
   unit.vector(name + ".bias", outputs, 0);
 }
 
-void check_positive(const char* what, std::int64_t value) {
-  if (value < 1) throw InvalidArgument("a GPT with " + std::to_string(value) + " " + what + ": at least 1 is needed");
-}
-
 void check_shape(const GptShape& shape) {
-  check_positive("layers", shape.layers);
-  check_positive("channels of width", shape.width);
-  check_positive("heads", shape.heads);
-  check_positive("tokens of context", shape.context);
-  check_positive("tokens of vocabulary", shape.vocabulary);
+  check_positive("GPT", "layers", shape.layers);
+  check_positive("GPT", "channels of width", shape.width);
+  check_positive("GPT", "heads", shape.heads);
+  check_positive("GPT", "tokens of context", shape.context);
+  check_positive("GPT", "tokens of vocabulary", shape.vocabulary);
   if (shape.width % shape.heads != 0) {
     throw InvalidArgument("a GPT of width " + std::to_string(shape.width) + " with " + std::to_string(shape.heads) +
                           " heads: the heads must divide the width");

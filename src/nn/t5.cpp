@@ -6,6 +6,7 @@
 #include "twinax/base/error.hpp"
 #include "twinax/tensor/kernels.hpp"
 
+#include "nn/checks.hpp"
 #include "nn/logit_loss.hpp"
 #include "nn/t5_blocks.hpp"
 #include "nn/unit_writer.hpp"
@@ -53,7 +54,6 @@ class T5 final : public Model<Real> {
 
  private:
   void check_batch(const TokenBatch& batch) const;
-  void check_call(std::size_t stage, std::size_t elements) const;
   void bridge_forward(const RootParameters<const Real>& root);
   void bridge_backward(const RootParameters<const Real>& root, const RootParameters<Real>& d_root);
   void head_backward(const RootParameters<const Real>& root, const RootParameters<Real>& d_root, Real scale);
@@ -129,11 +129,7 @@ void T5<Real>::check_batch(const TokenBatch& batch) const {
                           std::to_string(batch.sequences * batch.row().tokens()) + " tokens, inputs and targets; found " +
                           std::to_string(batch.tokens.size()));
   }
-  for (const std::int32_t token : batch.tokens) {
-    if (token < 0 || token >= shape_.vocabulary) {
-      throw InvalidArgument("token " + std::to_string(token) + " is outside the vocabulary of " + std::to_string(shape_.vocabulary));
-    }
-  }
+  check_tokens(batch.tokens, shape_.vocabulary);
 }
 
 template <class Real>
@@ -154,18 +150,6 @@ void T5<Real>::start(const TokenBatch& batch) {
 }
 
 template <class Real>
-void T5<Real>::check_call(std::size_t stage, std::size_t elements) const {
-  if (stage >= stages_.size()) {
-    throw InvalidArgument("stage " + std::to_string(stage) + " of a model that has " + std::to_string(stages_.size()));
-  }
-  const UnitSpec& unit = units_[static_cast<std::size_t>(stages_[stage].unit)];
-  if (elements != static_cast<std::size_t>(unit.elements)) {
-    throw InvalidArgument("stage " + stages_[stage].name + ": unit " + unit.name + " has " + std::to_string(unit.elements) +
-                          " elements, found " + std::to_string(elements));
-  }
-}
-
-template <class Real>
 void T5<Real>::bridge_forward(const RootParameters<const Real>& root) {
   const std::int64_t rows = running_.encoder_rows();
   tensor::rms_norm_forward<Real>(encoder_stream(encoder_streams_.size() - 1), root.encoder_norm, encoded(), encoded_rstd_.first(rows));
@@ -174,7 +158,7 @@ void T5<Real>::bridge_forward(const RootParameters<const Real>& root) {
 
 template <class Real>
 void T5<Real>::forward(std::size_t stage, std::span<const Real> parameters) {
-  check_call(stage, parameters.size());
+  check_call(stages_, units_, stage, parameters.size());
   if (stages_[stage].unit != 0) {
     if (stage < bridge()) {
       encoder(stage - 1).forward(running_, stage == 1, parameters, encoder_stream(stage - 1), encoder_stream(stage));
@@ -226,8 +210,8 @@ void T5<Real>::bridge_backward(const RootParameters<const Real>& root, const Roo
 
 template <class Real>
 void T5<Real>::backward(std::size_t stage, std::span<const Real> parameters, std::span<Real> gradients, Real scale) {
-  check_call(stage, parameters.size());
-  check_call(stage, gradients.size());
+  check_call(stages_, units_, stage, parameters.size());
+  check_call(stages_, units_, stage, gradients.size());
   if (stages_[stage].unit != 0) {
     if (stage < bridge()) {
       encoder(stage - 1).backward(running_, stage == 1, parameters, gradients, encoder_stream(stage - 1));

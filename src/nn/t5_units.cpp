@@ -1,28 +1,24 @@
 #include <cmath>
 #include <string>
 
-#include "twinax/base/error.hpp"
 #include "twinax/nn/t5.hpp"
 
+#include "nn/checks.hpp"
 #include "nn/unit_writer.hpp"
 
 namespace twinax::nn {
 namespace {
 
-void check_positive(const char* what, std::int64_t value) {
-  if (value < 1) throw InvalidArgument("a T5 with " + std::to_string(value) + " " + what + ": at least 1 is needed");
-}
-
 void check_shape(const T5Shape& shape) {
-  check_positive("encoder blocks", shape.layers);
-  check_positive("decoder blocks", shape.decoder_layers);
-  check_positive("channels of width", shape.width);
-  check_positive("heads", shape.heads);
-  check_positive("channels a head", shape.head_width);
-  check_positive("channels between the feed-forward's matrices", shape.feed_forward);
-  check_positive("tokens of context", shape.context);
-  check_positive("targets", shape.targets);
-  check_positive("tokens of vocabulary", shape.vocabulary);
+  check_positive("T5", "encoder blocks", shape.layers);
+  check_positive("T5", "decoder blocks", shape.decoder_layers);
+  check_positive("T5", "channels of width", shape.width);
+  check_positive("T5", "heads", shape.heads);
+  check_positive("T5", "channels a head", shape.head_width);
+  check_positive("T5", "channels between the feed-forward's matrices", shape.feed_forward);
+  check_positive("T5", "tokens of context", shape.context);
+  check_positive("T5", "targets", shape.targets);
+  check_positive("T5", "tokens of vocabulary", shape.vocabulary);
 }
 
 double root_inverse(std::int64_t inputs) {
