@@ -126,7 +126,7 @@ std::vector<record::TimelineRow> timeline_rows(const fsdp::BuiltStep& built, std
                       .end_seconds = (event.end - start).value,
                       .bytes = op.bytes.value,
                       .kind = name_of(op.kind),
-                      .taken_seconds = (step::taken_at(graph, event) - start).value,
+                      .taken_seconds = (event.issued - start).value,
                       .memory_taken_bytes = memory_of(graph, op.produces),
                       .memory_given_bytes = memory_of(graph, op.releases),
                       .gather_credits_taken = credits_of(op.takes, built.gathered),

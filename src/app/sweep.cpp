@@ -75,8 +75,8 @@ class Sweep {
         throw ConfigError(
             fmt::format("{}: the axis ranks asks for {} ranks, but {} run: mpirun -n {}", file_.path, ranks, world_.size(), ranks));
       }
-      check_point(config_of(file_, point, ranks, least()));
-      if (file_.fit) check_point(config_of(file_, point, ranks, file_.fit->maximum));
+      (void)whole_config_of(point, least());
+      if (file_.fit) (void)whole_config_of(point, file_.fit->maximum);
     }
     if (is_root()) record::check_record_path(path_of(0, 0).string(), true);
   }
@@ -113,8 +113,12 @@ class Sweep {
     }
   }
 
-  /// Throws ConfigError for a model that isn't in the catalog.
-  static void check_point(Config config) { take_catalog_model(config); }
+  /// A point's configuration, with the catalog's model where it names one.
+  [[nodiscard]] Config whole_config_of(const Point& point, std::optional<std::int64_t> fitted) const {
+    Config config = config_of(file_, point, ranks_of(point, world_.size()), fitted);
+    take_catalog_model(config);
+    return config;
+  }
 
   /// The trials by which a sweep that is continued found what fits.
   void read_trials_before() {
@@ -143,8 +147,7 @@ class Sweep {
   }
 
   [[nodiscard]] Config config_at(std::size_t point, std::int64_t repeat, std::optional<std::int64_t> fitted) const {
-    Config config = config_of(file_, points_[point], ranks_of(points_[point], world_.size()), fitted);
-    take_catalog_model(config);
+    Config config = whole_config_of(points_[point], fitted);
     config.set("record.path", path_of(point, repeat).string(), "the sweep");
     return config;
   }

@@ -13,15 +13,12 @@ namespace {
 constexpr std::uint32_t kTraining = 0;  // series of SpanCorruption
 constexpr std::uint32_t kHeldOut = 1;
 
-/// The width of a head: that asked for, or what divides the width.
-std::int64_t head_width(const Config& config) {
-  const std::int64_t asked = config.integer("model.d_kv");
+/// The width of a head where heads share the model's.
+std::int64_t width_of_heads(const Config& config) {
   const std::int64_t width = config.integer("model.width");
   const std::int64_t heads = config.integer("model.heads");
-  if (asked == 0 && width % heads != 0) {
-    throw ConfigError(fmt::format("model.width = {} is not a multiple of model.heads = {}", width, heads));
-  }
-  return asked == 0 ? width / heads : asked;
+  if (width % heads != 0) throw ConfigError(fmt::format("model.width = {} is not a multiple of model.heads = {}", width, heads));
+  return width / heads;
 }
 
 /// The model's vocabulary: that asked for, which must have room for `needed` tokens, or `natural`.
@@ -64,9 +61,7 @@ void TextRows::open_gpt(const Config& config) {
                      .heads = config.integer("model.heads"),
                      .context = config.integer("model.context"),
                      .tied = config.flag("model.tied")};
-  if (shape.width % shape.heads != 0) {
-    throw ConfigError(fmt::format("model.width = {} is not a multiple of model.heads = {}", shape.width, shape.heads));
-  }
+  (void)width_of_heads(config);
   open_text(config, shape.context);
   shape.vocabulary = vocabulary_of(config, tokenizer_->vocabulary(), tokenizer_->vocabulary());
   row_ = {.length = shape.context};
@@ -81,13 +76,14 @@ void TextRows::open_t5(const Config& config) {
   }
   const data::SpanSizes sizes = data::longest_span_sizes(config.integer("model.context"), options);
   open_text(config, sizes.text);
+  const std::int64_t asked_head_width = config.integer("model.d_kv");
   const std::int64_t shift = data::SpanIds::kReserved - tokenizer_->reserved();
   const std::int64_t text = tokenizer_->vocabulary();
   nn::T5Shape shape{.layers = config.integer("model.layers"),
                     .decoder_layers = config.integer("model.decoder_layers"),
                     .width = config.integer("model.width"),
                     .heads = config.integer("model.heads"),
-                    .head_width = head_width(config),
+                    .head_width = asked_head_width == 0 ? width_of_heads(config) : asked_head_width,
                     .feed_forward = config.integer("model.d_ff"),
                     .context = sizes.inputs(),
                     .targets = sizes.targets(),
@@ -102,20 +98,20 @@ void TextRows::open_t5(const Config& config) {
 
 void TextRows::training_row(std::int64_t global_index, std::span<std::int32_t> out) const {
   if (!corruption_) return batcher_->training_sequence(global_index, out);
-  std::vector<std::int32_t> block(static_cast<std::size_t>(corruption_->sizes().text + 1));
+  std::vector<std::int32_t> block = empty_block();
   batcher_->training_sequence(global_index, block);
   corruption_->corrupt(kTraining, global_index, std::span(block).first(block.size() - 1), out);
 }
 
 void TextRows::held_out_row(std::int64_t row, std::span<std::int32_t> out) const {
   if (!corruption_) return batcher_->held_out_sequence(row, out);
-  std::vector<std::int32_t> block(static_cast<std::size_t>(corruption_->sizes().text + 1));
+  std::vector<std::int32_t> block = empty_block();
   batcher_->held_out_sequence(row, block);
   corruption_->corrupt(kHeldOut, row, std::span(block).first(block.size() - 1), out);
 }
 
 std::int64_t TextRows::held_out_bytes(std::int64_t row) const {
-  std::vector<std::int32_t> block(static_cast<std::size_t>(batcher_->context() + 1));
+  std::vector<std::int32_t> block = empty_block();
   batcher_->held_out_sequence(row, block);
   std::int64_t bytes = 0;
   if (corruption_) {

@@ -46,6 +46,10 @@ class TextRows {
   void open_gpt(const Config& config);
   void open_t5(const Config& config);
   void open_text(const Config& config, std::int64_t tokens_a_row);
+  /// Room for a sequence of the text and the token after it.
+  [[nodiscard]] std::vector<std::int32_t> empty_block() const {
+    return std::vector<std::int32_t>(static_cast<std::size_t>(batcher_->context() + 1));
+  }
   ModelShape shape_;
   nn::RowShape row_;
   std::unique_ptr<data::Tokenizer> tokenizer_;

@@ -10,8 +10,7 @@ namespace twinax::fsdp {
 /// The limiter of a step that is being written down: which ops take credits, and which give them back. The root is outside its pools.
 class StepPools {
  public:
-  /// Adds the plan's pools to the graph; none where parameters are resident. What is kept
-  /// through the step is counted, not limited.
+  /// Adds the plan's pools to the graph; none where parameters are resident. What is kept through the step is counted, not limited.
   StepPools(const StepPlan& plan, bool keeps_gathered, BuiltStep& built);
   /// How many gathers may be issued ahead of the unit in use.
   [[nodiscard]] std::int64_t gathers_ahead() const { return gathers_ahead_; }

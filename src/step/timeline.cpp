@@ -38,8 +38,4 @@ TimeSplit split(const StepGraph& graph, std::span<const Event> events) {
   return split;
 }
 
-Seconds taken_at(const StepGraph& /*graph*/, const Event& event) {
-  return event.issued;
-}
-
 }  // namespace twinax::step

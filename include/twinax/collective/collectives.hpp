@@ -30,8 +30,8 @@ class Collectives {
   /// Gathers every rank's shard, so that all ranks hold the whole buffer in group order.
   ///
   /// Shapes:     shard [n], whole [size * n]; shard may be this rank's slice of whole.
-  /// Units:      with less on the wire all of whole is rounded to that type, the own slice too, so that all ranks compute with the same
-  /// values. Throws:     InvalidArgument if the sizes disagree; PeerLost.
+  /// Units:      with less than fp32 on the wire all of whole is rounded to it, the own slice too: all ranks compute with the same values.
+  /// Throws:     InvalidArgument if the sizes disagree; PeerLost.
   virtual void all_gather(std::span<const float> shard, std::span<float> whole, Dtype wire, net::Purpose purpose) = 0;
 
   /// Sums `whole` over the ranks and leaves each with its slice of the sum.

@@ -13,7 +13,7 @@ namespace twinax::step {
 struct Event {
   OpId op;
   std::int64_t step = 0;
-  Seconds issued{0};
+  Seconds issued{0};  ///< when it took its credits and its memory
   Seconds begin{0};
   Seconds end{0};
 };
@@ -44,8 +44,5 @@ struct StepRun {
 
 /// Splits a run's time by sweeping over its events.
 [[nodiscard]] TimeSplit split(const StepGraph& graph, std::span<const Event> events);
-
-/// When the op of the event took its credits and its memory.
-[[nodiscard]] Seconds taken_at(const StepGraph& graph, const Event& event);
 
 }  // namespace twinax::step
