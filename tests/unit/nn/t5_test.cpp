@@ -9,8 +9,8 @@
 
 #include "twinax/base/error.hpp"
 
-#include "support/central_differences.hpp"
 #include "unit/nn/t5_reference.hpp"
+#include "unit/nn/trained.hpp"
 
 namespace twinax::nn {
 namespace {
@@ -25,45 +25,8 @@ constexpr T5Shape kTiny{.layers = 2,
                         .targets = 4,
                         .vocabulary = 7};
 
-/// A model with its parameters and gradients, unit by unit.
-template <class Real>
-struct Trained {
-  tensor::Matmul matmul;
-  std::unique_ptr<Model<Real>> model;
-  std::vector<std::vector<Real>> parameters, gradients;
-
-  Trained(const T5Shape& shape, std::int64_t max_sequences, bool checkpoints = false)
-      : model(make_t5<Real>(shape, max_sequences, matmul, checkpoints)) {
-    for (std::size_t unit = 0; unit < model->units().size(); ++unit) {
-      const std::int64_t elements = model->units()[unit].elements;
-      const std::vector<double> drawn = ::twinax::test::normal_numbers(elements, static_cast<std::uint32_t>(unit), 0.4);
-      parameters.emplace_back(drawn.begin(), drawn.end());
-      gradients.emplace_back(static_cast<std::size_t>(elements), Real(0));
-    }
-  }
-  std::vector<Real>& unit_of(std::size_t stage, std::vector<std::vector<Real>>& units) {
-    return units[static_cast<std::size_t>(model->stages()[stage].unit)];
-  }
-  double forward(const TokenBatch& batch) {
-    model->start(batch);
-    for (std::size_t stage = 0; stage < model->stages().size(); ++stage) model->forward(stage, unit_of(stage, parameters));
-    return model->loss_sum();
-  }
-  void backward(Real scale) {
-    for (std::size_t stage = model->stages().size(); stage-- > 0;) {
-      model->backward(stage, unit_of(stage, parameters), unit_of(stage, gradients), scale);
-    }
-  }
-};
-
-std::vector<std::int32_t> tokens_below(std::int64_t vocabulary, std::int64_t count) {
-  const Philox random(3, Draw::Test);
-  std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    tokens[i] = static_cast<std::int32_t>(random.bits(i) % static_cast<std::uint64_t>(vocabulary));
-  }
-  return tokens;
-}
+using test::tokens_below;
+using test::Trained;
 
 TEST(T5, LosesWhatItsDefinitionSays) {
   Trained<double> trained(kTiny, 2);
@@ -78,17 +41,8 @@ TEST(T5, LosesWhatItsDefinitionSays) {
 }
 
 void expect_gradients_of(const T5Shape& shape, std::int64_t sequences, std::int64_t length, std::int64_t targets) {
-  Trained<double> trained(shape, sequences);
   const auto tokens = tokens_below(shape.vocabulary, sequences * (length + targets));
-  const TokenBatch batch{tokens, sequences, length, targets};
-  constexpr double kScale = 0.25;
-  (void)trained.forward(batch);
-  trained.backward(kScale);
-  for (std::size_t unit = 0; unit < trained.parameters.size(); ++unit) {
-    const std::string name(trained.model->units()[unit].name);
-    const std::vector<double> analytic = trained.gradients[unit];
-    ::twinax::test::expect_gradient(name.c_str(), trained.parameters[unit], analytic, [&] { return kScale * trained.forward(batch); });
-  }
+  test::expect_gradients_of(shape, {tokens, sequences, length, targets});
 }
 
 TEST(T5, GradientsAgreeWithCentralDifferences) {
@@ -110,9 +64,7 @@ TEST(T5, BackwardAddsToTheGradients) {
   const auto once = trained.gradients;
   (void)trained.forward({tokens, 2, 5, 4});
   trained.backward(1.0);
-  for (std::size_t unit = 0; unit < once.size(); ++unit) {
-    for (std::size_t i = 0; i < once[unit].size(); ++i) ASSERT_NEAR(trained.gradients[unit][i], 2 * once[unit][i], 1e-12);
-  }
+  test::assert_gradients(trained.gradients, once, 2);
 }
 
 TEST(T5, WithCheckpointsHasTheSameGradientsIfBlocksRunForwardAgain) {
@@ -121,29 +73,12 @@ TEST(T5, WithCheckpointsHasTheSameGradientsIfBlocksRunForwardAgain) {
   (void)trained.forward({tokens, 2, 5, 4});
   trained.backward(1.0);
   (void)again.forward({tokens, 2, 5, 4});
-  for (std::size_t stage = again.model->stages().size(); stage-- > 0;) {
-    if (again.model->stages()[stage].unit != 0) again.model->forward(stage, again.unit_of(stage, again.parameters));
-    again.model->backward(stage, again.unit_of(stage, again.parameters), again.unit_of(stage, again.gradients), 1.0);
-  }
+  again.backward(1.0, /*recomputes=*/true);
   EXPECT_EQ(again.gradients, trained.gradients);
 }
 
 TEST(T5, SequencesDoNotSeeEachOther) {
-  Trained<double> together(kTiny, 3), alone(kTiny, 3);
-  const auto tokens = tokens_below(7, 27);
-  const double sum = together.forward({tokens, 3, 5, 4});
-  together.backward(1.0);
-  double sum_alone = 0;
-  for (std::size_t b = 0; b < 3; ++b) {
-    sum_alone += alone.forward({std::span(tokens).subspan(b * 9, 9), 1, 5, 4});
-    alone.backward(1.0);
-  }
-  EXPECT_NEAR(sum, sum_alone, 1e-12 * sum);
-  for (std::size_t unit = 0; unit < together.gradients.size(); ++unit) {
-    for (std::size_t i = 0; i < together.gradients[unit].size(); ++i) {
-      ASSERT_NEAR(together.gradients[unit][i], alone.gradients[unit][i], 1e-12);
-    }
-  }
+  test::expect_sequences_apart(kTiny, tokens_below(7, 27), {.length = 5, .targets = 4});
 }
 
 TEST(T5, InSinglePrecisionAgreesWithDouble) {
@@ -163,30 +98,13 @@ TEST(T5, InSinglePrecisionAgreesWithDouble) {
     initialize<float>(exact.model->units()[unit], unit, 1, 0, single.parameters[unit]);
   }
   const auto tokens = tokens_below(61, 2 * 107);
-  const double wanted = exact.forward({tokens, 2, 70, 37});
-  EXPECT_NEAR(single.forward({tokens, 2, 70, 37}), wanted, 1e-5 * wanted);
-  exact.backward(1.0 / 74);
-  single.backward(1.0F / 74);
-  for (std::size_t unit = 0; unit < exact.gradients.size(); ++unit) {
-    double difference = 0, norm = 0;
-    for (std::size_t i = 0; i < exact.gradients[unit].size(); ++i) {
-      difference += std::pow(single.gradients[unit][i] - exact.gradients[unit][i], 2);
-      norm += std::pow(exact.gradients[unit][i], 2);
-    }
-    EXPECT_LT(std::sqrt(difference / norm), 1e-5) << unit;
-  }
+  test::expect_same_in_single_precision(exact, single, {tokens, 2, 70, 37}, 74);
 }
 
 TEST(T5, GivesTheSameBitsAgain) {
   Trained<float> trained(kTiny, 2);
   const auto tokens = tokens_below(7, 18);
-  const double first = trained.forward({tokens, 2, 5, 4});
-  trained.backward(1.0F);
-  const auto gradients = trained.gradients;
-  for (auto& unit : trained.gradients) std::fill(unit.begin(), unit.end(), 0.0F);
-  EXPECT_EQ(trained.forward({tokens, 2, 5, 4}), first);
-  trained.backward(1.0F);
-  EXPECT_EQ(trained.gradients, gradients);
+  test::expect_same_bits_again(trained, {tokens, 2, 5, 4});
 }
 
 TEST(T5, TakesPartWithoutSequences) {

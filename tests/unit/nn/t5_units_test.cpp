@@ -1,5 +1,4 @@
 #include <cmath>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -8,6 +7,8 @@
 
 #include "twinax/base/error.hpp"
 #include "twinax/nn/t5.hpp"
+
+#include "unit/nn/trained.hpp"
 
 namespace twinax::nn {
 namespace {
@@ -28,12 +29,7 @@ TEST(T5Units, AreRootEncoderAndDecoderWithoutGaps) {
   std::vector<std::string> names;
   for (const UnitSpec& unit : units) {
     names.push_back(unit.name);
-    std::int64_t offset = 0;
-    for (const ParameterSpec& parameter : unit.parameters) {
-      EXPECT_EQ(parameter.offset, offset) << parameter.name;
-      offset += parameter.elements();
-    }
-    EXPECT_EQ(offset, unit.elements);
+    test::expect_no_gaps(unit);
   }
   EXPECT_THAT(names,
               testing::ElementsAre("root", "encoder.block.0", "encoder.block.1", "decoder.block.0", "decoder.block.1", "decoder.block.2"));
@@ -42,22 +38,11 @@ TEST(T5Units, AreRootEncoderAndDecoderWithoutGaps) {
 TEST(T5Units, HaveTheNamesAndShapesOfHuggingFace) {
   const std::vector<UnitSpec> units =
       t5_units({.layers = 2, .decoder_layers = 2, .width = 8, .heads = 2, .head_width = 3, .feed_forward = 20, .vocabulary = 10});
-  const auto text = [](const UnitSpec& unit) {
-    std::vector<std::string> lines;
-    for (const ParameterSpec& parameter : unit.parameters) {
-      std::ostringstream line;
-      line << parameter.name;
-      for (const std::int64_t extent : parameter.shape) line << ' ' << extent;
-      if (parameter.decays) line << " decays";
-      lines.push_back(line.str());
-    }
-    return lines;
-  };
   using testing::ElementsAre;
-  EXPECT_THAT(text(units[0]), ElementsAre("shared.weight 10 8 decays", "encoder.final_layer_norm.weight 8",
-                                          "decoder.final_layer_norm.weight 8", "lm_head.weight 10 8 decays"));
+  EXPECT_THAT(test::lines_of(units[0]), ElementsAre("shared.weight 10 8 decays", "encoder.final_layer_norm.weight 8",
+                                                    "decoder.final_layer_norm.weight 8", "lm_head.weight 10 8 decays"));
   EXPECT_THAT(
-      text(units[1]),
+      test::lines_of(units[1]),
       ElementsAre("encoder.block.0.layer.0.SelfAttention.q.weight 6 8 decays", "encoder.block.0.layer.0.SelfAttention.k.weight 6 8 decays",
                   "encoder.block.0.layer.0.SelfAttention.v.weight 6 8 decays", "encoder.block.0.layer.0.SelfAttention.o.weight 8 6 decays",
                   "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight 32 2",
@@ -65,7 +50,7 @@ TEST(T5Units, HaveTheNamesAndShapesOfHuggingFace) {
                   "encoder.block.0.layer.1.DenseReluDense.wi_1.weight 20 8 decays",
                   "encoder.block.0.layer.1.DenseReluDense.wo.weight 8 20 decays", "encoder.block.0.layer.1.layer_norm.weight 8"));
   EXPECT_THAT(
-      text(units[4]),
+      test::lines_of(units[4]),
       ElementsAre("decoder.block.1.layer.0.SelfAttention.q.weight 6 8 decays", "decoder.block.1.layer.0.SelfAttention.k.weight 6 8 decays",
                   "decoder.block.1.layer.0.SelfAttention.v.weight 6 8 decays", "decoder.block.1.layer.0.SelfAttention.o.weight 8 6 decays",
                   "decoder.block.1.layer.0.layer_norm.weight 8", "decoder.block.1.layer.1.EncDecAttention.q.weight 6 8 decays",
