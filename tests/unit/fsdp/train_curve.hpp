@@ -6,6 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "twinax/base/philox.hpp"
 #include "twinax/collective/own_collectives.hpp"
 #include "twinax/fsdp/trainer.hpp"
@@ -55,6 +57,24 @@ struct Layout {
   bool is_t5 = false;          ///< kT5Shape instead of kShape
   Choices* choices = nullptr;  ///< used where they are there, and given back
 };
+
+/// Options by which a tiny model learns its text within `steps`.
+inline TrainerOptions learning_options(std::int64_t steps = 20) {
+  TrainerOptions options;
+  options.optimizer.learning_rate = 1e-2;
+  options.optimizer.steps = steps;
+  options.optimizer.clip_norm = 0.5;
+  return options;
+}
+
+/// Expects curves to agree to `tolerance`, norms to ten times that.
+inline void expect_same(const Curve& curve, const Curve& expected, double tolerance) {
+  ASSERT_EQ(curve.losses.size(), expected.losses.size());
+  for (std::size_t s = 0; s < curve.losses.size(); ++s) {
+    EXPECT_NEAR(curve.losses[s], expected.losses[s], tolerance * expected.losses[s]) << "step " << s;
+    EXPECT_NEAR(curve.norms[s], expected.norms[s], 10 * tolerance * expected.norms[s]) << "step " << s;
+  }
+}
 
 /// Sequences [first, first + count) of a step, of a text with structure: each token mostly follows from the one before.
 inline std::vector<std::int32_t> tokens_of(std::int64_t step, std::int64_t first, std::int64_t count, std::int64_t global_batch) {

@@ -16,6 +16,7 @@ namespace {
 
 using test::Choices;
 using test::Curve;
+using test::expect_same;
 using test::kShape;
 using test::kVocabulary;
 
@@ -25,32 +26,16 @@ Curve train(int ranks, const TrainerOptions& options, std::int64_t global_batch,
                      options);
 }
 
-TrainerOptions options() {
-  TrainerOptions options;
-  options.optimizer.learning_rate = 1e-2;
-  options.optimizer.steps = 20;
-  options.optimizer.clip_norm = 0.5;
-  return options;
-}
-
 const Curve& reference() {
-  static const Curve curve = train(1, options(), 10, 0, 20);
+  static const Curve curve = train(1, test::learning_options(), 10, 0, 20);
   return curve;
-}
-
-void expect_same(const Curve& curve, const Curve& expected, double tolerance) {
-  ASSERT_EQ(curve.losses.size(), expected.losses.size());
-  for (std::size_t s = 0; s < curve.losses.size(); ++s) {
-    EXPECT_NEAR(curve.losses[s], expected.losses[s], tolerance * expected.losses[s]) << "step " << s;
-    EXPECT_NEAR(curve.norms[s], expected.norms[s], 10 * tolerance * expected.norms[s]) << "step " << s;
-  }
 }
 
 class EveryNumberOfRanks : public ::testing::TestWithParam<std::tuple<int, Strategy, std::int64_t>> {};
 
 TEST_P(EveryNumberOfRanks, TrainsAsOneRankDoes) {
   const auto [ranks, strategy, micro_batch] = GetParam();
-  TrainerOptions mine = options();
+  TrainerOptions mine = test::learning_options();
   mine.strategy = strategy;
   for (int per_node = 1; per_node <= ranks; ++per_node) {
     if (ranks % per_node != 0 || (strategy != Strategy::Hybrid && per_node > 1)) continue;
@@ -74,7 +59,7 @@ TEST(Trainer, LearnsTheStructureOfItsText) {
 TEST(Trainer, GivesTheSameLossWhateverTheLimiterAndKeepsItsBound) {
   for (const std::int64_t limit : {1, 2, 3}) {
     for (const std::int64_t prefetch : {0, 1, 2}) {
-      TrainerOptions mine = options();
+      TrainerOptions mine = test::learning_options();
       mine.limit = limit;
       mine.prefetch = prefetch;
       const Curve curve = train(2, mine, 10, 2, 6);
@@ -87,14 +72,14 @@ TEST(Trainer, GivesTheSameLossWhateverTheLimiterAndKeepsItsBound) {
 }
 
 TEST(Trainer, TrainsWithARankThatHasNoSequences) {
-  TrainerOptions mine = options();
+  TrainerOptions mine = test::learning_options();
   expect_same(train(4, mine, 3, 0, 5), train(1, mine, 3, 0, 5), 1e-5);
 }
 
 TEST(Trainer, OfTwoRunsWithTheSameChoicesGivesTheSameBits) {
   Choices choices;
-  const Curve a = train(3, options(), 10, 0, 6, &choices);
-  const Curve b = train(3, options(), 10, 0, 6, &choices);
+  const Curve a = train(3, test::learning_options(), 10, 0, 6, &choices);
+  const Curve b = train(3, test::learning_options(), 10, 0, 6, &choices);
   for (std::size_t s = 0; s < a.losses.size(); ++s) EXPECT_EQ(a.losses[s], b.losses[s]) << "step " << s;
 }
 
@@ -103,14 +88,14 @@ TEST(Trainer, HoldsSixteenBytesForEachParameterOverTheRanks) {
   for (const nn::UnitSpec& unit : nn::gpt_units(kShape)) parameters += unit.elements;
   for (const int ranks : {1, 2, 4}) {
     const double expected = 16.0 * static_cast<double>(parameters) / ranks;
-    EXPECT_NEAR(static_cast<double>(train(ranks, options(), 4, 0, 1).state_bytes), expected, 0.05 * expected) << ranks;
+    EXPECT_NEAR(static_cast<double>(train(ranks, test::learning_options(), 4, 0, 1).state_bytes), expected, 0.05 * expected) << ranks;
   }
 }
 
 TEST(Trainer, OfHybridHoldsSixteenBytesForEachParameterOverTheRanksOfANode) {
   std::int64_t parameters = 0;
   for (const nn::UnitSpec& unit : nn::gpt_units(kShape)) parameters += unit.elements;
-  TrainerOptions mine = options();
+  TrainerOptions mine = test::learning_options();
   mine.strategy = Strategy::Hybrid;
   const double expected = 16.0 * static_cast<double>(parameters) / 2;
   const Curve curve = test::train({.ranks = 4, .ranks_per_node = 2, .global_batch = 4}, mine);
@@ -118,7 +103,7 @@ TEST(Trainer, OfHybridHoldsSixteenBytesForEachParameterOverTheRanksOfANode) {
 }
 
 TEST(Trainer, OfHybridRefusesGroupsThatAreNotItsNodes) {
-  TrainerOptions mine = options();
+  TrainerOptions mine = test::learning_options();
   mine.strategy = Strategy::Hybrid;
   tensor::Matmul matmul;
   twinax::test::run_loopback(2, [&](net::Transport& transport) {
@@ -134,7 +119,7 @@ TEST(Trainer, OfHybridRefusesGroupsThatAreNotItsNodes) {
 }
 
 TEST(Trainer, ConvergesWithBf16OnTheWire) {
-  TrainerOptions mine = options();
+  TrainerOptions mine = test::learning_options();
   mine.wire = Dtype::Bf16;
   const Curve curve = train(2, mine, 10, 0, 20);
   EXPECT_NEAR(curve.losses.back(), reference().losses.back(), 0.02 * reference().losses.back());
@@ -142,7 +127,7 @@ TEST(Trainer, ConvergesWithBf16OnTheWire) {
 }
 
 TEST(Trainer, HoldsWhatInt8ReductionsHaveLostForEveryGradientThatIsSent) {
-  TrainerOptions mine = options();
+  TrainerOptions mine = test::learning_options();
   mine.reduce_wire = Dtype::Int8;
   std::int64_t shard = 0;
   std::int64_t padded = 0;
@@ -157,24 +142,24 @@ TEST(Trainer, HoldsWhatInt8ReductionsHaveLostForEveryGradientThatIsSent) {
 }
 
 TEST(Trainer, AccumulatesInOneReductionWhatManyGive) {
-  TrainerOptions mine = options();
+  TrainerOptions mine = test::learning_options();
   mine.accumulate = Accumulate::Local;
   const Curve local = train(2, mine, 10, 2, 20);
   expect_same(local, reference(), 1e-5);
-  const Curve reduced = train(2, options(), 10, 2, 20);
+  const Curve reduced = train(2, test::learning_options(), 10, 2, 20);
   EXPECT_GT(local.buffers_peak, reduced.buffers_peak) << "whole gradients stay";
 }
 
 TEST(Trainer, GivesTheSameBitsWithAndWithoutCheckpoints) {
   Choices choices;
-  const Curve plain = train(2, options(), 10, 2, 6, &choices);
-  TrainerOptions mine = options();
+  const Curve plain = train(2, test::learning_options(), 10, 2, 6, &choices);
+  TrainerOptions mine = test::learning_options();
   mine.checkpoint = true;
   EXPECT_EQ(train(2, mine, 10, 2, 6, &choices).losses, plain.losses);
 }
 
 TEST(Trainer, RoundsReductionsAloneToAWireOfTheirOwn) {
-  TrainerOptions mine = options();
+  TrainerOptions mine = test::learning_options();
   mine.reduce_wire = Dtype::Bf16;
   const Curve curve = train(2, mine, 10, 0, 20);
   EXPECT_NEAR(curve.losses[0], reference().losses[0], 1e-6 * reference().losses[0]) << "gathers are exact";
@@ -183,7 +168,7 @@ TEST(Trainer, RoundsReductionsAloneToAWireOfTheirOwn) {
 }
 
 TEST(Trainer, RefusesAnEmptyWindow) {
-  TrainerOptions mine = options();
+  TrainerOptions mine = test::learning_options();
   mine.limit = 0;
   EXPECT_THROW((void)train(2, mine, 4, 0, 1), InvalidArgument);
 }

@@ -73,17 +73,9 @@ class Pairwise {
 constexpr std::int64_t kBatch = 10;
 constexpr int kSteps = 6;
 
-TrainerOptions base() {
-  TrainerOptions options;
-  options.optimizer.learning_rate = 1e-2;
-  options.optimizer.steps = 20;
-  options.optimizer.clip_norm = 0.5;
-  return options;
-}
-
 /// The case as a run; what can't be (nodes of 2 among 3 ranks) is nodes of one.
 test::Curve run(const Case& choice, bool is_t5) {
-  TrainerOptions options = base();
+  TrainerOptions options = test::learning_options();
   test::Layout layout{.ranks = static_cast<int>(choice[kRanks]) + 1, .global_batch = kBatch, .steps = kSteps, .is_t5 = is_t5};
   constexpr std::array kStrategies{Strategy::Full, Strategy::Keep, Strategy::Hybrid, Strategy::Hybrid, Strategy::Replicate};
   options.strategy = kStrategies[static_cast<std::size_t>(choice[kStrategy])];
@@ -113,7 +105,7 @@ TEST(Pairwise, HasEveryPairOfValues) {
 }
 
 void expect_truth(bool is_t5) {
-  const test::Curve expected = test::train({.global_batch = kBatch, .steps = kSteps, .is_t5 = is_t5}, base());
+  const test::Curve expected = test::train({.global_batch = kBatch, .steps = kSteps, .is_t5 = is_t5}, test::learning_options());
   const Pairwise pairwise;
   for (const Case& choice : pairwise.cases()) {
     std::string text;
