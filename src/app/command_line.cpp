@@ -36,7 +36,7 @@ CLI::Option* add_run_options(CLI::App& command, RunArguments& arguments, const c
 
 void add_bench_options(CLI::App& command, BenchArguments& arguments, const char* sizes) {
   arguments.sizes = sizes;
-  command.add_option("--sizes", arguments.sizes, "List or range: 64B,4KiB, 1KiB..64MiB (doubling), 1KiB..64MiB*4")
+  command.add_option("--sizes", arguments.sizes, "List or range, from 1B to 1GiB: 64B,4KiB, 1KiB..64MiB (doubling), 1KiB..64MiB*4")
       ->capture_default_str()
       ->type_name("SIZES");
   command

@@ -183,6 +183,8 @@ class Refusals(BenchTest):
     def test_of_sizes_tests_names_and_pairs(self):
         self.refused("net", ["--sizes", "\"64\"", "1KiB..64MiB"], "--sizes", "64")
         self.refused("collective", ["--sizes", "8KiB..4KiB"], "--sizes", "8KiB..4KiB")
+        for what in ("net", "collective"):
+            self.refused(what, ["--sizes", "4GiB", "1GiB"], "--sizes", "4GiB")
         self.refused("net", ["--test", "latencies", "latency", "all-pairs"], "--test", "latencies")
         self.refused("collective", ["--collective", "all_gathers", "all_gather"], "--collective", "all_gathers")
         self.refused("collective", ["--algorithm", "rings", "ring"], "--algorithm", "rings")
@@ -220,6 +222,7 @@ class Help(BenchTest):
             text = " ".join(result.out.split())
             for word in words:
                 self.assertIn(word, text)
+            self.assertIn("from 1B to 1GiB", text)
 
 
 if __name__ == "__main__":
