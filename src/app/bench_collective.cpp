@@ -5,6 +5,7 @@
 #include <memory_resource>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "twinax/base/error.hpp"
 #include "twinax/base/units_text.hpp"
+#include "twinax/base/write_file.hpp"
 
 #include "app/agreement.hpp"
 #include "app/bench_algorithms.hpp"
@@ -318,7 +320,9 @@ std::vector<collective::TuneTable> tables_before(const BenchCollectiveArguments&
     throw ConfigError("--tune: choices are measured on the real network, where later runs use them; leave --net out");
   }
   if (ranks < 2) throw ConfigError("--tune: one rank has nothing to choose; start two or more");
-  return std::filesystem::exists(arguments.tune) ? collective::load_tune_file(arguments.tune) : std::vector<collective::TuneTable>{};
+  check_can_write("--tune", arguments.tune);
+  std::error_code error;
+  return std::filesystem::exists(arguments.tune, error) ? collective::load_tune_file(arguments.tune) : std::vector<collective::TuneTable>{};
 }
 
 std::vector<BenchCollective> parse_collectives(const std::string& text) {

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/chrono.h>
@@ -15,6 +15,7 @@
 #include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
 #include "twinax/base/units_text.hpp"
+#include "twinax/base/write_file.hpp"
 #include "twinax/collective/collectives.hpp"
 #include "twinax/collective/group.hpp"
 #include "twinax/collective/own_collectives.hpp"
@@ -48,9 +49,11 @@ void check_arguments(const CalibrateArguments& arguments) {
   if (arguments.name.empty() || arguments.name == "none" || arguments.name.find_first_not_of(kAllowed) != std::string::npos) {
     throw ConfigError(fmt::format("--name {}: a network's name has letters, digits, - and _, and is not none", arguments.name));
   }
-  if (std::filesystem::exists(arguments.out)) {
+  std::error_code error;
+  if (std::filesystem::exists(arguments.out, error)) {
     throw ConfigError(fmt::format("-o {}: exists already; remove it or name another file", arguments.out));
   }
+  check_can_write("-o", arguments.out);
 }
 
 /// Each rank's node: of the emulated network, or its host's place among the hosts.
@@ -145,13 +148,6 @@ Report measure(net::World& world, const Config& config, const CalibrateArguments
   return {.table = table(world, plan, measured, options), .toml = net::to_toml(found)};
 }
 
-void write(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << "# A network that can be emulated: --set net.catalog=" << path << " --net NAME\n\n" << text;
-  file.close();
-  if (!file) throw FileError(fmt::format("can't write {}", path));
-}
-
 int run(net::World& world, const Config& config, const CalibrateArguments& arguments) {
   net::CalibrationPlan plan;
   agree(world, [&] {
@@ -173,7 +169,8 @@ int run(net::World& world, const Config& config, const CalibrateArguments& argum
   const std::string table = gather_texts(*control, mine.table)[leader];
   const std::string toml = gather_texts(*control, mine.toml)[leader];
   agree(world, [&] {
-    if (world.rank() == 0) write(arguments.out, toml);
+    if (world.rank() != 0) return;
+    write_file(arguments.out, fmt::format("# A network that can be emulated: --set net.catalog={} --net NAME\n\n{}", arguments.out, toml));
   });
   if (world.rank() == 0) {
     fmt::print("{}", table);

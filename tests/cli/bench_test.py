@@ -178,7 +178,9 @@ class Refusals(BenchTest):
     def refused(self, what, parts, *words, ranks=2):
         for transport in ("loopback", "mpi"):
             with self.subTest(transport=transport, words=words):
-                self.assert_refused(self.bench(what, ranks, transport, *words), *parts)
+                result = self.bench(what, ranks, transport, *words)
+                self.assert_refused(result, *parts)
+                self.assertNotIn("# twinax", result.out, "before anything is measured")
 
     def test_of_sizes_tests_names_and_pairs(self):
         self.refused("net", ["--sizes", "\"64\"", "1KiB..64MiB"], "--sizes", "64")
@@ -206,6 +208,10 @@ class Refusals(BenchTest):
         path = self.folder / "tune.toml"
         self.refused("collective", ["--tune", "--net"], "--tune", path, "--net", "ethernet-1g")
         self.refused("collective", ["--tune", "two or more"], "--tune", path, ranks=1)
+        for wrong, why in ((self.folder / "none" / "tune.toml", "No such file or directory"), (self.folder, "is a folder"),
+                           (self.folder / ("x" * 300), "File name too long")):
+            self.refused("collective", [f"--tune {wrong}", why], "--tune", wrong)
+        self.assertEqual(sorted(entry.name for entry in self.folder.iterdir()), ["text.txt"])
         path.write_text("all_gather = 3\n")
         self.refused("collective", ["tune.toml"], "--tune", path)
 
