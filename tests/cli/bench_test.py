@@ -97,6 +97,23 @@ class Collective(BenchTest):
                             self.assertEqual(int(row["size_bytes"]), int(row["count"]) * (4 if dtype == "fp32" else 2))
                             self.assertEqual(int(row["count"]) % ranks, 0)
 
+    def test_shows_no_algorithm_twice_where_bf16_makes_two_the_same(self):
+        """Of sums that don't travel, contributions do: pairwise, by whatever name. Gathers round nothing."""
+        sums = {"fp32": {"ring", "pairwise", "recursive", "hierarchical"}, "bf16": {"pairwise"}}
+        gathers = {"ring", "exchange", "recursive", "hierarchical"}
+        path = self.folder / "tune.toml"
+        for dtype, expected in sums.items():
+            rows = self.rows("collective", 4, "loopback", "--collective", "all_gather,reduce_scatter,all_reduce", "--sizes", "4KiB",
+                             "--dtype", dtype, "--set", "net.ranks_per_node=2", "--tune", path)
+            shown = {name: {row["algorithm"] for row in rows if row["collective"] == name} - {"direct"} for name in
+                     ("all_gather", "reduce_scatter", "all_reduce")}
+            self.assertEqual(shown["all_gather"], gathers)
+            self.assertEqual(shown["reduce_scatter"], expected)
+            self.assertEqual(shown["all_reduce"], expected | ({"exchange"} if dtype == "fp32" else set()))
+        chosen = tomllib.loads(path.read_text())["loopback"]["ranks-4"]["per-node-2"]
+        for name in ("reduce_scatter", "all_reduce"):
+            self.assertNotIn("hierarchical", " ".join(chosen[name]))
+
     def test_bus_bandwidth_is_the_documented_share(self):
         factors = {"all_gather": 2 / 3, "reduce_scatter": 2 / 3, "all_reduce": 4 / 3, "broadcast": 1}
         for row in self.rows("collective", 3, "loopback", "--sizes", "12KiB"):
