@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,9 +19,12 @@
 #include "app/bench_sizes.hpp"
 #include "app/commands.hpp"
 #include "app/launch.hpp"
+#include "app/rank_pair.hpp"
 
 namespace twinax::app {
 namespace {
+
+constexpr std::string_view kPair = "--pair";
 
 constexpr std::array kColumns{
     BenchColumn{"test", "test", "what is measured", 13, true},
@@ -66,17 +69,6 @@ struct NetTests {
 const std::vector<std::string>& known_tests() {
   static const std::vector<std::string> tests{"latency", "bandwidth", "bidirectional", "incast", "all-pairs"};
   return tests;
-}
-
-std::pair<int, int> parse_pair(const std::string& text) {
-  std::pair<int, int> pair{-1, -1};
-  const char* const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, pair.first);
-  if (first.ec == std::errc{} && first.ptr != end && *first.ptr == ',') {
-    const auto second = std::from_chars(first.ptr + 1, end, pair.second);
-    if (second.ec == std::errc{} && second.ptr == end && pair.first >= 0 && pair.second >= 0 && pair.first != pair.second) return pair;
-  }
-  throw ConfigError(fmt::format("--pair: \"{}\": must be two different ranks, such as 0,1", text));
 }
 
 /// The measurements of `bench net` on one rank.
@@ -307,9 +299,7 @@ void check_tests(const NetTests& tests, int ranks) {
         "bench net: messages need two ranks at least, and there is one: mpirun -n 2 twinax bench net, or "
         "twinax bench net --set net.transport=loopback --ranks 2");
   }
-  if (tests.pair && std::max(tests.pair->first, tests.pair->second) >= ranks) {
-    throw ConfigError(fmt::format("--pair {},{}: there are ranks 0 to {}", tests.pair->first, tests.pair->second, ranks - 1));
-  }
+  if (tests.pair) check_pair(*tests.pair, ranks, kPair);
 }
 
 }  // namespace
@@ -325,7 +315,7 @@ int bench_net_command(const BenchNetArguments& arguments, const Invocation& invo
     tests.tests = parse_names(arguments.test, known_tests(), "--test");
     tests.sizes = parse_sizes(arguments.sizes);
     tests.window = arguments.window;
-    if (!arguments.pair.empty()) tests.pair = parse_pair(arguments.pair);
+    if (!arguments.pair.empty()) tests.pair = parse_pair(arguments.pair, kPair);
     config = load_bench_config(arguments);
     return config;
   };

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -26,23 +27,13 @@
 #include "app/emulation.hpp"
 #include "app/launch.hpp"
 #include "app/links.hpp"
+#include "app/rank_pair.hpp"
 
 namespace twinax::app {
 namespace {
 
 constexpr std::uint8_t kControlLane = 4;
-
-/// Two ranks, "0,1".
-net::CalibrationFlow parse_pair(const std::string& text) {
-  const std::size_t comma = text.find(',');
-  try {
-    std::size_t first = 0, second = 0;
-    net::CalibrationFlow pair{.from = std::stoi(text, &first), .to = std::stoi(text.substr(std::min(comma, text.size() - 1) + 1), &second)};
-    if (first == comma && second == text.size() - comma - 1) return pair;
-  } catch (const std::exception&) {  // no number
-  }
-  throw ConfigError(fmt::format("--between {}: must be two ranks, such as 0,1", text));
-}
+constexpr std::string_view kBetween = "--between";
 
 void check_arguments(const CalibrateArguments& arguments) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -156,7 +147,11 @@ int run(net::World& world, const Config& config, const CalibrateArguments& argum
     const double dilation = config.real("net.dilation");
     check_links(config, world, profile, dilation > 0 ? dilation : 1, world.size());
     std::optional<net::CalibrationFlow> given;
-    if (!arguments.between.empty()) given = parse_pair(arguments.between);
+    if (!arguments.between.empty()) {
+      const auto [from, to] = parse_pair(arguments.between, kBetween);
+      if (world.size() > 1) check_pair({from, to}, world.size(), kBetween);
+      given = net::CalibrationFlow{.from = from, .to = to};
+    }
     plan = net::plan_calibration(nodes(world, config, profile.has_value()), given ? &*given : nullptr);
   });
   if (world.rank() == 0 && config.text("net.profile") == "none" && std::ssize(world.ranks_on_host()) == world.size()) {

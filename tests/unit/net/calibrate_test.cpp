@@ -177,7 +177,7 @@ TEST(Calibrate, RefusesRanksBetweenWhichThereIsNoWire) {
     };
   };
   EXPECT_THAT(between(1, 1), ThrowsMessage<InvalidArgument>(HasSubstr("between ranks 1 and 1")));
-  EXPECT_THAT(between(0, 2), ThrowsMessage<InvalidArgument>(HasSubstr("there are ranks 0 to 1")));
+  EXPECT_THAT(between(0, 2), ThrowsMessage<InvalidArgument>(HasSubstr("they must be two of ranks 0 to 1")));
   EXPECT_THAT([] { static_cast<void>(plan_calibration(std::vector<int>{0}, nullptr)); },
               ThrowsMessage<InvalidArgument>(HasSubstr("at least 2 ranks")));
 }
