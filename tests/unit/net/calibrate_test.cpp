@@ -1,7 +1,11 @@
 #include "twinax/net/calibrate.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -13,6 +17,7 @@
 #include "twinax/net/loopback.hpp"
 #include "twinax/net/shaped.hpp"
 
+#include "support/scripted_transport.hpp"
 #include "support/virtual_clock.hpp"
 
 namespace twinax::net {
@@ -166,6 +171,40 @@ TEST(Calibrate, MeasuresFromOneNodeToTheOthers) {
   EXPECT_THAT(other.flows, ElementsAre(CalibrationFlow{4, 1}, CalibrationFlow{2, 0}, CalibrationFlow{3, 1}));
   EXPECT_THAT(other.in_node, ElementsAre(CalibrationFlow{4, 2}));
   EXPECT_FALSE(plan_calibration(std::vector<int>{0, 1, 1}, nullptr).in_node.size() > 0);
+}
+
+TEST(Calibrate, RefusesOrdersThatNoLeaderGives) {
+  constexpr std::uint32_t kLane = 0x3e;
+  constexpr Tag kOrderTag{kLane << 14}, kReadyTag{(kLane << 14) + 1};
+  constexpr std::uint64_t kEnd = 0, kPing = 1, kBurst = 2;
+  const CalibrationOptions options = quick_options();  // sizes are 4096, 16384 and 65536
+  const CalibrationPlan plan = plan_calibration(std::vector<int>{0, 1}, nullptr);
+  const auto follow = [&](const std::array<std::uint64_t, 4>& order) {  // task, flows, count, bytes
+    test::VirtualClock clock(1);
+    test::ScriptedTransport transport(1, 2);
+    const auto bytes = std::as_bytes(std::span(order));
+    transport.deliver(0, kOrderTag, {bytes.begin(), bytes.end()});
+    static_cast<void>(calibrate(transport, {.clock = &clock}, plan, options));
+    EXPECT_EQ(transport.sent(kReadyTag).size(), 1U);
+  };
+  follow({kEnd, 0, 0, 0});
+  constexpr std::uint64_t kHuge = std::uint64_t{1} << 63;
+  const std::array<std::array<std::uint64_t, 4>, 12> wrong{{{3, 0, 1, 4096},
+                                                            {kHuge, 0, 1, 4096},
+                                                            {kPing, 3, 1, 4096},
+                                                            {kBurst, kHuge, 1, 4096},
+                                                            {kPing, 2, 1, 4096},  // nobody shares a node
+                                                            {kBurst, 2, 1, 4096},
+                                                            {kPing, 0, 1, 65536},
+                                                            {kBurst, 0, 1, 65537},
+                                                            {kBurst, 0, 1, kHuge},
+                                                            {kPing, 0, 251, 4096},
+                                                            {kBurst, 1, 3 * 32768 + 1, 4096},
+                                                            {kBurst, 0, kHuge, 0}}};
+  for (const auto& order : wrong) {
+    EXPECT_THAT([&] { follow(order); }, ThrowsMessage<ProtocolError>(HasSubstr("calibrating: rank 0 orders task")))
+        << ::testing::PrintToString(order);
+  }
 }
 
 TEST(Calibrate, RefusesRanksBetweenWhichThereIsNoWire) {
