@@ -57,8 +57,10 @@ Config load_bench_config(const BenchArguments& arguments) {
 
 BenchSession::BenchSession(net::World& world, const Config& config, const BenchArguments& arguments, const std::string& command)
     : world_(world), config_(config), arguments_(arguments) {
+  const collective::Group all = collective::Group::first(world.size(), world.rank());
+  agree(world, [&] { devices_.emplace(world, config, all); });
   decide_network(command);
-  links_.emplace(world, config, collective::Group::first(world.size(), world.rank()), profile_, LinkRequest{});
+  links_.emplace(world, config, all, profile_, LinkRequest{});
   agree(world, [&] {
     if (is_root()) open_record(command);
   });
@@ -194,9 +196,12 @@ void BenchSession::keep(const record::BenchRow& row) {
 }
 
 void BenchSession::finish() {
+  const std::vector<net::DeviceUse> devices = devices_->finish(links().control());
   const std::vector<std::int64_t> sent = links().all_sent();
+  if (is_root()) warn_about_wires(config_, world_.hosts(), devices, sent);
   if (record_) {
     record_->set_links(sent);
+    record_->append_devices(device_rows(devices));
     record_->close();
     if (!arguments_.csv) fmt::print("record: {}\n", config_.text("record.path"));
   }

@@ -16,6 +16,7 @@
 #include "app/bench_figures.hpp"
 #include "app/bench_table.hpp"
 #include "app/command_line.hpp"
+#include "app/device_watch.hpp"
 #include "app/emulation.hpp"
 #include "app/links.hpp"
 
@@ -61,7 +62,7 @@ class BenchSession {
   void print_row(std::span<const BenchCell> cells);
   /// Adds a figure to the record, if there is one. On rank 0 alone.
   void keep(const record::BenchRow& row);
-  /// Closes the record; waits for all. Collective.
+  /// Closes the record; warns if what was sent between hosts left by another device than `net.device`; waits for all. Collective.
   void finish();
 
   /// Wall-clock seconds that stand for one of the emulated network.
@@ -81,6 +82,7 @@ class BenchSession {
   Emulation emulation_;
   BenchPlace place_;
   std::optional<net::Profile> profile_;
+  std::optional<DeviceWatch> devices_;
   std::optional<Links> links_;
   std::unique_ptr<record::RunRecord> record_;
   std::vector<std::byte> from_, to_;

@@ -159,6 +159,8 @@ class Record(BenchTest):
                 if what == "collective":
                     np.testing.assert_allclose(bench["seconds"][:] * 1e6, [float(row["time_us"]) for row in rows], rtol=1e-5)
                 self.assertGreater(file["links/bytes"][0, 1].sum(), 0)
+                self.assertIn(b"lo", file["devices/device"][:])
+                self.assertTrue((file["devices/sent_after_bytes"][:] >= file["devices/sent_before_bytes"][:]).all())
 
     def test_of_an_emulated_network_is_by_the_wall_clock(self):
         path = self.folder / "bench.h5"
@@ -217,6 +219,10 @@ class Refusals(BenchTest):
         self.refused("net", ["ethernet-10gb", "ethernet-10g"], "--net", "ethernet-10gb")
         self.refused("net", ["infiniband-ndr", "net.dilation"], "--net", "infiniband-ndr")
         self.refused("net", ["emulate.accelerator", "net.dilation"], "--emulate", "a100")
+
+    def test_of_devices_that_do_not_exist(self):
+        for what in ("net", "collective"):
+            self.refused(what, ['net.device = "eth9x"', "has no such network device; it has ", "lo"], "--set", "net.device=eth9x")
 
     def test_of_algorithms_that_can_not_run_here(self):
         self.assert_refused(self.bench("collective", 2, "loopback", "--algorithm", "native"), "native", "mpi")

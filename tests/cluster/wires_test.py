@@ -17,6 +17,12 @@ class Wires(CommandTest):
     def setUpClass(cls):
         cls.hosts = cls.enterClassContext(cluster.Hosts(2))
 
+    def bench_on_hosts(self, what, words, device, transport="mpi"):
+        """A benchmark that sends more than a MiB between hosts."""
+        self.record = self.hosts.scratch / "bench.h5"
+        return self.hosts.run(2, [BINARY, "bench", what, "--iterations", 3, "--warmup", 1, "--csv", "--quiet", "--record", self.record, *words,
+                                  "--set", f"net.transport={transport}", "--set", f"net.device={device}"], transport=transport)
+
     def run_on_hosts(self, transport, **keys):
         text = self.hosts.scratch / "text.txt"
         text.write_text(self.text.read_text())
@@ -43,6 +49,29 @@ class Wires(CommandTest):
                     # Headers, answers and the figures of each step come on top.
                     self.assertTrue(from_it <= sent[2 * rank] < 1.2 * from_it + (1 << 20), (from_it, sent))
                     self.assertTrue(to_it <= received[2 * rank] < 1.2 * to_it + (1 << 20), (to_it, received))
+
+    def test_of_benchmarks_are_recorded_and_judged_too(self):
+        for what, words in (("net", ["--test", "bidirectional", "--sizes", "256KiB"]),
+                            ("collective", ["--collective", "all_reduce", "--algorithm", "ring", "--sizes", "4MiB"])):
+            for transport in TRANSPORTS:
+                with self.subTest(what=what, transport=transport):
+                    done = self.bench_on_hosts(what, words, "eth0", transport)
+                    self.assertEqual(done.returncode, 0, done.stdout)
+                    self.assertNotIn("warning", done.stdout)
+                    with h5py.File(self.record) as file:
+                        devices, payload = file["devices"], file["links/bytes"][:].sum(axis=2)
+                        self.assertEqual(list(zip(devices["host"], devices["device"])),
+                                         [(b"tx1", b"eth0"), (b"tx1", b"lo"), (b"tx2", b"eth0"), (b"tx2", b"lo")])
+                        sent = devices["sent_after_bytes"][:] - devices["sent_before_bytes"][:]
+                    for rank, bytes_sent in enumerate((payload[0, 1], payload[1, 0])):
+                        self.assertGreater(bytes_sent, 1 << 20)
+                        self.assertGreaterEqual(sent[2 * rank], bytes_sent)
+            done = self.bench_on_hosts(what, words, "lo")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            for host in ("tx1", "tx2"):
+                self.assertRegex(done.stdout, rf"warning: {host}: [^\n]+ went to other hosts, but lo sent ")
+            done = self.bench_on_hosts(what, words, "eth9")
+            self.assertIn('net.device = "eth9": tx1 has no such network device; it has eth0, lo', done.stdout)
 
     def test_that_carried_nothing_are_named(self):
         done = self.run_on_hosts("mpi", **{"net.device": "lo"})
