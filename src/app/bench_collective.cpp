@@ -45,7 +45,8 @@ constexpr std::array kColumns{
     BenchColumn{
         "% bound", "share_of_bound_percent",
         "the least time over the measured: what must pass the emulated network's links, or, unshaped in a host, copying the bytes that "
-        "a rank receives in memory while all ranks do",
+        "a rank receives in memory while all ranks do, or, between hosts of equally many ranks, what must enter each at the speed of "
+        "net.device",
         7},
     BenchColumn{"iterations", "iterations", "of which the median is taken", 10},
     BenchColumn{"repeats", "operations_per_iteration", "operations of an iteration, one after the other, if one takes less than 200 us",
@@ -253,10 +254,13 @@ class CollectiveBench {
   /// The least time; NaN if it is not known. Collective.
   double bound_of(BenchCollective collective, Bytes whole) {
     if (const net::Profile* profile = session_.profile()) return least_time(collective, whole, session_.place(), *profile).value;
-    const bool is_one_host = std::ssize(session_.world().ranks_on_host()) == ranks();
-    const Bytes received{static_cast<std::int64_t>(static_cast<double>(whole.value) * bus_factor(collective, ranks()))};
-    if (!is_one_host || received <= Bytes{0}) return record::kUnknown;
-    return session_.copy_time_of_all(received).value;
+    const int hosts = equal_hosts(session_.world().hosts());
+    const Bytes received{
+        static_cast<std::int64_t>(static_cast<double>(whole.value) * bus_factor(collective, hosts == 1 ? ranks() : hosts))};
+    if (hosts == 0 || received <= Bytes{0}) return record::kUnknown;
+    if (hosts == 1) return session_.copy_time_of_all(received).value;
+    const std::optional<BytesPerSecond> rate = session_.wire_rate();
+    return rate ? (received / *rate).value : record::kUnknown;
   }
 
   void emit(BenchCollective collective, const Contender& contender, std::int64_t elements) {

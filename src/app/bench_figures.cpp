@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "app/interval.hpp"
 
@@ -48,6 +49,13 @@ double bus_factor(BenchCollective collective, int ranks) {
       break;
   }
   return 0;
+}
+
+int equal_hosts(std::span<const std::string> hosts) {
+  std::map<std::string_view, int> ranks_of;
+  for (const std::string& host : hosts) ++ranks_of[host];
+  const bool are_equal = std::ranges::all_of(ranks_of, [&](const auto& each) { return each.second == ranks_of.begin()->second; });
+  return are_equal ? static_cast<int>(ranks_of.size()) : 0;
 }
 
 Seconds least_time(BenchCollective collective, Bytes whole, const BenchPlace& place, const net::Profile& profile) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ inline constexpr std::string_view kNativeAlgorithm = "native";
 /// What of the whole buffer each rank must send at least: bus bandwidth is that over the time, so that it compares with a link's rate
 /// whatever the number of ranks. (n-1)/n for gathers and reduce-scatters, 2(n-1)/n for all-reduces, 1 for broadcasts, 0 for barriers.
 [[nodiscard]] double bus_factor(BenchCollective collective, int ranks);
+
+/// How many hosts there are, if all have equally many of the ranks; else 0. `hosts`: each rank's.
+[[nodiscard]] int equal_hosts(std::span<const std::string> hosts);
 
 /// Where ranks stand: consecutive ones share a node.
 struct BenchPlace {

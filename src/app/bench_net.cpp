@@ -45,7 +45,7 @@ constexpr std::array kColumns{
     BenchColumn{
         "% bound", "share_of_bound_percent",
         "the least time over the measured: of the emulated network's latency and rate, or, unshaped in a host, of copying the message "
-        "once in memory",
+        "once in memory, between hosts, of its bytes at the speed of net.device",
         7},
     BenchColumn{"iterations", "iterations", "of which the median is taken", 10}};
 
@@ -117,6 +117,12 @@ class NetBench {
             .check = session_.arguments().check};
   }
 
+  /// The least time of bytes between hosts; NaN if it is not known.
+  [[nodiscard]] Seconds least_on_wire(Bytes size) const {
+    const std::optional<BytesPerSecond> rate = session_.wire_rate();
+    return rate ? size / *rate : Seconds{record::kUnknown};
+  }
+
   /// The least time of a message between two ranks of which this is one; NaN if it is not known.
   [[nodiscard]] double bound_of(Pattern pattern, Bytes size, int other) {
     const int node = rank() / session_.place().ranks_per_node;
@@ -126,7 +132,7 @@ class NetBench {
       if (pattern == Pattern::Latency) return least_latency(size, is_in_node, *profile).value;
       return (size / best_rate(is_in_node, *profile)).value / directions;
     }
-    if (!session_.share_host(rank(), other)) return record::kUnknown;
+    if (!session_.share_host(rank(), other)) return least_on_wire(size).value / directions;
     return session_.copy_time(size).value / directions;
   }
 
@@ -165,8 +171,8 @@ class NetBench {
       peers.resize(static_cast<std::size_t>(place.ranks - 1));
       std::iota(peers.begin(), peers.end(), 1);
     }
-    bool is_one_host = true;
-    for (int r = 1; r < place.ranks; ++r) is_one_host = is_one_host && session_.share_host(0, r);
+    int foreign = 0;  // senders on other hosts
+    for (int r = 1; r < place.ranks; ++r) foreign += session_.share_host(0, r) ? 0 : 1;
     for (const Bytes size : tests_.sizes) {
       record::BenchRow row{.test = "incast", .type = "byte", .bytes = size.value, .count = size.value, .to = 0};
       ExchangeOptions how = options(Pattern::Incast, size * (place.ranks - 1));  // the window of all senders together
@@ -174,8 +180,8 @@ class NetBench {
       if (rank() == 0) {
         if (const net::Profile* profile = session_.profile()) {
           row.bound_seconds = least_incast_time(size, place, *profile).value / (place.ranks - 1);
-        } else if (is_one_host) {
-          row.bound_seconds = session_.copy_time(size).value;
+        } else {
+          row.bound_seconds = foreign > 0 ? least_on_wire(size * foreign).value / (place.ranks - 1) : session_.copy_time(size).value;
         }
       }
       session_.world().sleep_barrier();

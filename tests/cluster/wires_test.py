@@ -1,4 +1,5 @@
 """The kernel's counters say which wire the bytes took: they are in the record, and a run warns if it was another than it should be."""
+import csv
 import sys
 import unittest
 
@@ -72,6 +73,30 @@ class Wires(CommandTest):
                 self.assertRegex(done.stdout, rf"warning: {host}: [^\n]+ went to other hosts, but lo sent ")
             done = self.bench_on_hosts(what, words, "eth9")
             self.assertIn('net.device = "eth9": tx1 has no such network device; it has eth0, lo', done.stdout)
+
+    def test_bound_benchmarks_between_hosts_by_their_speed(self):
+        """By hand: what must enter each host, at the megabits that the kernel says of its end of the wire."""
+        shown = self.hosts.run(1, ["cat", "/sys/class/net/eth0/speed"])
+        bytes_per_us = int(shown.stdout) / 8
+        self.assertGreater(bytes_per_us, 0)
+        factors = {"all_gather": 1 / 2, "reduce_scatter": 1 / 2, "all_reduce": 1, "broadcast": 1}
+        for what, words, bytes_of in (
+                ("net", ["--test", "latency,bandwidth,bidirectional,incast", "--sizes", "64KiB"],
+                 lambda row: int(row["size_bytes"]) / (2 if row["test"] == "bidirectional" else 1)),
+                ("collective", ["--collective", ",".join(factors), "--algorithm", "ring,tree,native", "--sizes", "64KiB"],
+                 lambda row: int(row["size_bytes"]) * factors[row["collective"]])):
+            done = self.bench_on_hosts(what, words, "eth0")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            lines = done.stdout.splitlines()
+            start = next(i for i, line in enumerate(lines) if "size_bytes" in line)
+            rows = [row for row in csv.DictReader(lines[start:]) if row["share_of_bound_percent"] is not None]
+            self.assertGreaterEqual(len(rows), 4)
+            for row in rows:
+                us = float(row.get("time_us") or row["latency_us"] or int(row["size_bytes"]) / float(row["rate_MB_per_s"]))
+                self.assertAlmostEqual(float(row["share_of_bound_percent"]) / (100 * bytes_of(row) / bytes_per_us / us), 1, places=2)
+        done = self.bench_on_hosts("net", ["--test", "latency", "--sizes", "8B"], "")
+        row = list(csv.DictReader(done.stdout.splitlines()))[0]
+        self.assertEqual(row["share_of_bound_percent"], "", "no device is named, so no speed is known")
 
     def test_that_carried_nothing_are_named(self):
         done = self.run_on_hosts("mpi", **{"net.device": "lo"})

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -37,6 +38,15 @@ TEST(BusFactor, NamesEachCollectiveOnce) {
   std::set<std::string_view> names;
   for (const BenchCollective collective : bench_collectives()) names.insert(name_of(collective));
   EXPECT_THAT(names, ::testing::UnorderedElementsAre("all_gather", "reduce_scatter", "all_reduce", "broadcast", "barrier"));
+}
+
+TEST(EqualHosts, AreCountedWhereEachHasAsManyRanks) {
+  using Hosts = std::vector<std::string>;
+  EXPECT_EQ(equal_hosts(Hosts{"a"}), 1);
+  EXPECT_EQ(equal_hosts(Hosts{"a", "a", "a"}), 1);
+  EXPECT_EQ(equal_hosts(Hosts{"a", "b", "b", "a"}), 2);
+  EXPECT_EQ(equal_hosts(Hosts{"a", "b", "c"}), 3);
+  EXPECT_EQ(equal_hosts(Hosts{"a", "b", "b"}), 0);
 }
 
 TEST(LeastTime, IsWhatPassesANodesNicAndOneLatency) {
