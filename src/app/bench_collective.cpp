@@ -38,8 +38,9 @@ constexpr std::array kColumns{
     BenchColumn{"algbw [GB/s]", "algbw_GB_per_s", "size over time", 12},
     BenchColumn{
         "busbw [GB/s]", "busbw_GB_per_s",
-        "algbw times what each rank must send of the whole: (n-1)/n for all_gather and reduce_scatter, 2(n-1)/n for all_reduce, 1 for "
-        "broadcast: compares with the rate of a link",
+        "algbw times what must leave each node of the whole: (n-1)/n for all_gather and reduce_scatter, 2(n-1)/n for all_reduce, 1 for "
+        "broadcast, of n nodes (ranks of one node share its link), or, where there is one node, of its n ranks: compares with the rate of "
+        "a link",
         12},
     BenchColumn{"#wrong", "wrong", "elements, on all ranks, that differ from the exact result; - if not checked", 6},
     BenchColumn{
@@ -274,7 +275,7 @@ class CollectiveBench {
     row.bound_seconds = bound_of(collective, size);
     if (!session_.is_root()) return;
     row.wrong = contender.wrong;
-    set_times(row, contender.seconds, bus_factor(collective, ranks()));
+    set_times(row, contender.seconds, bus_factor(collective, bus_members(session_.place())));
     const ShownTimes times = shown_times(row, session_.dilation());
     std::vector<BenchCell> cells{row.test,
                                  row.algorithm,

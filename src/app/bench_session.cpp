@@ -82,8 +82,7 @@ void BenchSession::decide_network(const std::string& command) {
     if (config_.real("emulate.parameters") > 0) parameters = Workload(config_, world_.size(), world_.rank()).parameters();
     emulation_ = make_emulation(config_, rate);
     place_ = {.ranks = world_.size(), .ranks_per_node = ranks_per_node(config_, world_, world_.size())};
-    const int nodes = (place_.ranks + place_.ranks_per_node - 1) / place_.ranks_per_node;
-    profile_ = make_profile(config_, emulation_, parameters, nodes);
+    profile_ = make_profile(config_, emulation_, parameters, nodes_of(place_));
     check_links(config_, world_, profile_, emulation_.dilation, place_.ranks);
   });
 }

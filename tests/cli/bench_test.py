@@ -123,6 +123,25 @@ class Collective(BenchTest):
             self.assertAlmostEqual(float(row["algbw_GB_per_s"]) / rate, 1, places=4)
             self.assertAlmostEqual(float(row["busbw_GB_per_s"]) / rate, factors[row["collective"]], places=4)
 
+    def test_no_bus_bandwidth_exceeds_the_rate_of_a_nodes_link(self):
+        """By hand from the record's bytes and wall-clock seconds: two nodes of two ranks, whose link has 200 Mbit/s."""
+        catalog = self.folder / "network.toml"
+        catalog.write_text('[slow]\nrate = "200Mbit/s"\nachievable = 1.0\nlatency = "30us"\nin_node_rate = "4Gbit/s"\n'
+                           'in_node_latency = "3us"\nsource = "a test"\n')
+        factors = {"all_gather": 1 / 2, "reduce_scatter": 1 / 2, "all_reduce": 1, "broadcast": 1}  # of two nodes
+        path = self.folder / "bench.h5"
+        rows = self.rows("collective", 4, "mpi", "--collective", ",".join(factors), "--sizes", "1KiB,256KiB", "--net", "slow",
+                         "--set", f"net.catalog={catalog}", "--set", "net.ranks_per_node=2", "--record", path)
+        self.assertLessEqual({"ring", "pairwise", "hierarchical", "tree"}, {row["algorithm"] for row in rows})
+        with h5py.File(path) as file:
+            bench = {name: file["bench"][name][:] for name in ("test", "bytes", "seconds", "bus_bytes_per_second")}
+        self.assertEqual(len(bench["test"]), len(rows))
+        for i, row in enumerate(rows):
+            by_hand = factors[bench["test"][i].decode()] * bench["bytes"][i] / bench["seconds"][i]
+            self.assertLessEqual(by_hand, 200e6 / 8 * 1.005, row)
+            self.assertAlmostEqual(bench["bus_bytes_per_second"][i] / by_hand, 1, places=6)
+            self.assertAlmostEqual(float(row["busbw_GB_per_s"]) * 1e9 / by_hand, 1, places=4)
+
     def test_the_table_has_the_columns_of_nccl_tests(self):
         result = self.bench("collective", 2, "loopback", "--collective", "all_reduce", "--algorithm", "ring", "--sizes", "64KiB", *QUICK)
         self.assertEqual(result.code, 0, result.err)

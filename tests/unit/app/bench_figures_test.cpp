@@ -24,7 +24,7 @@ net::Profile network() {
   return profile;
 }
 
-TEST(BusFactor, IsWhatEachRankMustSendOfTheWhole) {
+TEST(BusFactor, IsWhatEachMemberMustSendOfTheWhole) {
   for (const int n : {2, 3, 8}) {
     EXPECT_DOUBLE_EQ(bus_factor(AllGather, n), (n - 1.0) / n);
     EXPECT_DOUBLE_EQ(bus_factor(ReduceScatter, n), (n - 1.0) / n);
@@ -32,6 +32,14 @@ TEST(BusFactor, IsWhatEachRankMustSendOfTheWhole) {
     EXPECT_DOUBLE_EQ(bus_factor(Broadcast, n), 1);
     EXPECT_DOUBLE_EQ(bus_factor(Barrier, n), 0);
   }
+}
+
+TEST(BusFactor, IsOfNodesWhereThereAreSeveralAndElseOfRanks) {
+  EXPECT_EQ(bus_members({.ranks = 4, .ranks_per_node = 1}), 4);
+  EXPECT_EQ(bus_members({.ranks = 4, .ranks_per_node = 2}), 2);
+  EXPECT_EQ(bus_members({.ranks = 5, .ranks_per_node = 2}), 3) << "the last node has one";
+  EXPECT_EQ(bus_members({.ranks = 4, .ranks_per_node = 4}), 4);
+  EXPECT_EQ(bus_members({.ranks = 1, .ranks_per_node = 1}), 1);
 }
 
 TEST(BusFactor, NamesEachCollectiveOnce) {
