@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/bench_help.hpp"
 #include "app/commands.hpp"
 
 namespace twinax::app {
@@ -161,8 +162,7 @@ class Parser {
     constexpr const char* kFile = "Config file (TOML), only needed with --emulate: its model measures how much slower a rank is";
     CLI::App* bench = app_.add_subcommand("bench", "Measure messages and collectives, on the real network or an emulated one");
     bench->require_subcommand(1);
-    bench->footer(
-        "Example: mpirun -n 2 twinax bench net --test latency\n         twinax bench collective --set net.transport=loopback --ranks 4");
+    bench->footer(bench_help());
     bench_net_command_ = bench->add_subcommand(
         "net", "Messages between ranks: latency, bandwidth, incast, all pairs; columns as in the OSU micro-benchmarks");
     bench_collective_command_ = bench->add_subcommand("collective", "Every collective, algorithm and size; columns as in nccl-tests");
@@ -188,17 +188,7 @@ class Parser {
         ->check(CLI::Range(1, 65536));
     command.add_option("--pair", bench_net_.pair, "Ranks of latency, bandwidth and bidirectional (default: the first and the last)")
         ->type_name("A,B");
-    command.footer(
-        "Tests:\n"
-        "  latency        one message there and one back: half of a round trip\n"
-        "  bandwidth      a window of messages one way, then an answer\n"
-        "  bidirectional  the same both ways at once; rates are the sum\n"
-        "  incast         a window of messages from every other rank to rank 0\n"
-        "  all-pairs      each pair's latency (at the smallest size) and rate (at the largest); disjoint pairs at once\n"
-        "\nColumns (from iterations on in CSV only):\n" +
-        bench_net_columns_help() +
-        "\nExamples: mpirun -n 2 twinax bench net --test latency,bandwidth\n"
-        "          mpirun -n 4 twinax bench net --test incast --net ethernet-10g --csv\n");
+    command.footer(bench_net_help());
   }
 
   void add_bench_collective() {
@@ -218,9 +208,7 @@ class Parser {
         .add_option("--tune", bench_collective_.tune,
                     "Write which algorithm is fastest up to which size, for this transport and these ranks; what else is in the file stays")
         ->type_name("FILE");
-    command.footer("Columns (from iterations on in CSV only):\n" + bench_collective_columns_help() +
-                   "\nExamples: mpirun -n 2 --bind-to none twinax bench collective --collective all_reduce\n"
-                   "          twinax bench collective --set net.transport=loopback --ranks 4 --net ethernet-25g --set net.dilation=10\n");
+    command.footer(bench_collective_help());
   }
 
   void add_others() {

@@ -272,6 +272,23 @@ class Help(BenchTest):
                 self.assertIn(word, text)
             self.assertIn("from 1B to 1GiB", text)
 
+    def test_shows_a_table_with_the_head_that_is_printed(self):
+        heads = {}
+        for what, words in (("net", ["--test", "bandwidth"]), ("collective", ["--collective", "reduce_scatter", "--algorithm", "ring"])):
+            printed = self.bench(what, 2, "loopback", "--sizes", "1KiB", *words, *QUICK).out
+            heads[what] = next(line.strip() for line in printed.splitlines() if "size [B]" in line)
+        for command, shown in ((["net"], ["net"]), (["collective"], ["collective"]), ([], ["net", "collective"])):
+            lines = [line.strip() for line in run([BINARY, "bench", *command, "--help"]).out.splitlines()]
+            for what in shown:
+                row = lines[lines.index(heads[what]) + 1].split()
+                self.assertIn(row[0], ("65536", "reduce_scatter"))
+                self.assertEqual(sum(word == "-" for word in row), 0)
+
+    def test_says_what_has_never_been_run(self):
+        lines = run([BINARY, "config"]).out.splitlines()
+        for key in ("net.transport ", "net.device "):
+            self.assertRegex(next(line for line in lines if line.startswith(key)), "InfiniBand.* never been run")
+
 
 if __name__ == "__main__":
     unittest.main()
