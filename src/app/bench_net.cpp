@@ -302,7 +302,7 @@ class NetBench {
 void check_tests(const NetTests& tests, int ranks) {
   if (ranks < 2) {
     throw ConfigError(
-        "bench net: messages need two ranks at least, and there is one: mpirun -n 2 twinax bench net, or "
+        "bench net: messages need two ranks at least, and there is one: mpirun -n 2 --bind-to none twinax bench net, or "
         "twinax bench net --set net.transport=loopback --ranks 2");
   }
   if (tests.pair) check_pair(*tests.pair, ranks, kPair);

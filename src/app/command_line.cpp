@@ -219,7 +219,7 @@ class Parser {
         "what\n"
         "to do. The exit code is 0 unless something is BROKEN.\n"
         "Examples: twinax doctor\n"
-        "          mpirun --hostfile HOSTS -n 4 --bind-to none twinax doctor\n");
+        "          mpirun --hostfile HOSTS --map-by ppr:2:node --bind-to none twinax doctor\n");
     config_command_ = app_.add_subcommand("config", "Print every key with type, default, range and help; or a file's effective config");
     config_command_->add_option("file", config_.file, "Config file (TOML) whose effective config is printed");
     config_command_->add_option("--set", config_.set, "Set a key")->type_name("KEY=VALUE")->allow_extra_args(false);

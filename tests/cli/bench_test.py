@@ -1,13 +1,14 @@
 """The benchmarks print the documented columns, check what arrives, and leave records that any HDF5 tool reads. No time is asserted."""
 import csv
 import io
+import re
 import tomllib
 import unittest
 
 import h5py
 import numpy as np
 
-from command import BINARY, CommandTest, launch, run
+from command import BINARY, SOURCE, CommandTest, launch, run
 
 NET_TESTS = ("latency", "bandwidth", "bidirectional", "incast", "all-pairs latency", "all-pairs rate")
 QUICK = ["--iterations", 3, "--warmup", 1]
@@ -232,7 +233,7 @@ class Refusals(BenchTest):
         self.refused("net", ["--pair", "1,1", "different"], "--pair", "1,1")
 
     def test_of_messages_with_one_rank(self):
-        self.refused("net", ["two ranks", "mpirun -n 2"], "--test", "latency", ranks=1)
+        self.refused("net", ["two ranks", "mpirun -n 2 --bind-to none"], "--test", "latency", ranks=1)
 
     def test_of_networks_and_accelerators_that_can_not_be(self):
         self.refused("net", ["ethernet-10gb", "ethernet-10g"], "--net", "ethernet-10gb")
@@ -283,6 +284,19 @@ class Help(BenchTest):
                 row = lines[lines.index(heads[what]) + 1].split()
                 self.assertIn(row[0], ("65536", "reduce_scatter"))
                 self.assertEqual(sum(word == "-" for word in row), 0)
+
+    def test_no_documented_command_has_ranks_share_a_core(self):
+        """But where the doctor's own warning of it is shown."""
+        texts = [run([BINARY, *words, "--help"]).out for words in (["bench"], ["bench", "net"], ["bench", "collective"], ["doctor"])]
+        texts.append((SOURCE / "README.md").read_text())
+        shown = [line for text in texts for line in text.splitlines() if re.search(r"mpirun -.*twinax ", line)]
+        self.assertGreater(len(shown), 10)
+        for line in shown:
+            if "twinax doctor" not in line:
+                self.assertIn("--bind-to none", line)
+        for line in texts[-1].splitlines():
+            if "srun " in line:
+                self.assertIn("--cpus-per-task=2", line)
 
     def test_says_what_has_never_been_run(self):
         lines = run([BINARY, "config"]).out.splitlines()
