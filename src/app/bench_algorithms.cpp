@@ -24,10 +24,9 @@ bool is_direct(std::string_view name) {
 
 /// With bf16 on the wire these take the pairwise exchange, in which contributions travel instead of sums.
 bool is_pairwise_in_bf16(BenchCollective collective, std::string_view name) {
-  if (name == "ring" || name == "recursive")
-    return collective == BenchCollective::ReduceScatter || collective == BenchCollective::AllReduce;
-  return (name == "hierarchical" && collective == BenchCollective::ReduceScatter) ||
-         (name == "exchange" && collective == BenchCollective::AllReduce);
+  if (name == "exchange") return collective == BenchCollective::AllReduce;
+  if (name != "ring" && name != "recursive" && name != "hierarchical") return false;
+  return collective == BenchCollective::ReduceScatter || collective == BenchCollective::AllReduce;
 }
 
 }  // namespace

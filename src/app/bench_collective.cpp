@@ -5,6 +5,7 @@
 #include <memory_resource>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "twinax/base/error.hpp"
 #include "twinax/base/units_text.hpp"
+#include "twinax/base/write_file.hpp"
 
 #include "app/agreement.hpp"
 #include "app/bench_algorithms.hpp"
@@ -36,14 +38,16 @@ constexpr std::array kColumns{
     BenchColumn{"algbw [GB/s]", "algbw_GB_per_s", "size over time", 12},
     BenchColumn{
         "busbw [GB/s]", "busbw_GB_per_s",
-        "algbw times what each rank must send of the whole: (n-1)/n for all_gather and reduce_scatter, 2(n-1)/n for all_reduce, 1 for "
-        "broadcast: compares with the rate of a link",
+        "algbw times what must leave each node of the whole: (n-1)/n for all_gather and reduce_scatter, 2(n-1)/n for all_reduce, 1 for "
+        "broadcast, of n nodes (ranks of one node share its link), or, where there is one node, of its n ranks: compares with the rate of "
+        "a link",
         12},
     BenchColumn{"#wrong", "wrong", "elements, on all ranks, that differ from the exact result; - if not checked", 6},
     BenchColumn{
         "% bound", "share_of_bound_percent",
         "the least time over the measured: what must pass the emulated network's links, or, unshaped in a host, copying the bytes that "
-        "a rank receives in memory while all ranks do",
+        "a rank receives in memory while all ranks do, or, between hosts of equally many ranks, what must enter each at the speed of "
+        "net.device",
         7},
     BenchColumn{"iterations", "iterations", "of which the median is taken", 10},
     BenchColumn{"repeats", "operations_per_iteration", "operations of an iteration, one after the other, if one takes less than 200 us",
@@ -251,10 +255,13 @@ class CollectiveBench {
   /// The least time; NaN if it is not known. Collective.
   double bound_of(BenchCollective collective, Bytes whole) {
     if (const net::Profile* profile = session_.profile()) return least_time(collective, whole, session_.place(), *profile).value;
-    const bool is_one_host = std::ssize(session_.world().ranks_on_host()) == ranks();
-    const Bytes received{static_cast<std::int64_t>(static_cast<double>(whole.value) * bus_factor(collective, ranks()))};
-    if (!is_one_host || received <= Bytes{0}) return record::kUnknown;
-    return session_.copy_time_of_all(received).value;
+    const int hosts = equal_hosts(session_.world().hosts());
+    const Bytes received{
+        static_cast<std::int64_t>(static_cast<double>(whole.value) * bus_factor(collective, hosts == 1 ? ranks() : hosts))};
+    if (hosts == 0 || received <= Bytes{0}) return record::kUnknown;
+    if (hosts == 1) return session_.copy_time_of_all(received).value;
+    const std::optional<BytesPerSecond> rate = session_.wire_rate();
+    return rate ? (received / *rate).value : record::kUnknown;
   }
 
   void emit(BenchCollective collective, const Contender& contender, std::int64_t elements) {
@@ -268,7 +275,7 @@ class CollectiveBench {
     row.bound_seconds = bound_of(collective, size);
     if (!session_.is_root()) return;
     row.wrong = contender.wrong;
-    set_times(row, contender.seconds, bus_factor(collective, ranks()));
+    set_times(row, contender.seconds, bus_factor(collective, bus_members(session_.place())));
     const ShownTimes times = shown_times(row, session_.dilation());
     std::vector<BenchCell> cells{row.test,
                                  row.algorithm,
@@ -318,7 +325,9 @@ std::vector<collective::TuneTable> tables_before(const BenchCollectiveArguments&
     throw ConfigError("--tune: choices are measured on the real network, where later runs use them; leave --net out");
   }
   if (ranks < 2) throw ConfigError("--tune: one rank has nothing to choose; start two or more");
-  return std::filesystem::exists(arguments.tune) ? collective::load_tune_file(arguments.tune) : std::vector<collective::TuneTable>{};
+  check_can_write("--tune", arguments.tune);
+  std::error_code error;
+  return std::filesystem::exists(arguments.tune, error) ? collective::load_tune_file(arguments.tune) : std::vector<collective::TuneTable>{};
 }
 
 std::vector<BenchCollective> parse_collectives(const std::string& text) {

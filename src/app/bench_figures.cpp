@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "app/interval.hpp"
 
@@ -34,8 +35,8 @@ std::span<const BenchCollective> bench_collectives() {
   return kCollectives;
 }
 
-double bus_factor(BenchCollective collective, int ranks) {
-  const double n = ranks;
+double bus_factor(BenchCollective collective, int members) {
+  const double n = members;
   switch (collective) {
     case BenchCollective::AllGather:
     case BenchCollective::ReduceScatter:
@@ -50,10 +51,26 @@ double bus_factor(BenchCollective collective, int ranks) {
   return 0;
 }
 
+int nodes_of(const BenchPlace& place) {
+  return (place.ranks + place.ranks_per_node - 1) / place.ranks_per_node;
+}
+
+int bus_members(const BenchPlace& place) {
+  const int nodes = nodes_of(place);
+  return nodes > 1 ? nodes : place.ranks;
+}
+
+int equal_hosts(std::span<const std::string> hosts) {
+  std::map<std::string_view, int> ranks_of;
+  for (const std::string& host : hosts) ++ranks_of[host];
+  const bool are_equal = std::ranges::all_of(ranks_of, [&](const auto& each) { return each.second == ranks_of.begin()->second; });
+  return are_equal ? static_cast<int>(ranks_of.size()) : 0;
+}
+
 Seconds least_time(BenchCollective collective, Bytes whole, const BenchPlace& place, const net::Profile& profile) {
   if (place.ranks < 2) return Seconds{0};
   const int in_node = std::min(place.ranks, place.ranks_per_node);
-  const int nodes = (place.ranks + in_node - 1) / in_node;
+  const int nodes = nodes_of(place);
   const auto bytes = [&](int members) {
     return Bytes{static_cast<std::int64_t>(std::floor(static_cast<double>(whole.value) * bus_factor(collective, members)))};
   };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -26,15 +27,25 @@ inline constexpr std::string_view kNativeAlgorithm = "native";
 /// All of them, in the order of tables.
 [[nodiscard]] std::span<const BenchCollective> bench_collectives();
 
-/// What of the whole buffer each rank must send at least: bus bandwidth is that over the time, so that it compares with a link's rate
-/// whatever the number of ranks. (n-1)/n for gathers and reduce-scatters, 2(n-1)/n for all-reduces, 1 for broadcasts, 0 for barriers.
-[[nodiscard]] double bus_factor(BenchCollective collective, int ranks);
+/// What of the whole buffer each of `members` must send at least: (n-1)/n for gathers and reduce-scatters, 2(n-1)/n for all-reduces, 1 for
+/// broadcasts, 0 for barriers.
+[[nodiscard]] double bus_factor(BenchCollective collective, int members);
+
+/// How many hosts there are, if all have equally many of the ranks; else 0. `hosts`: each rank's.
+[[nodiscard]] int equal_hosts(std::span<const std::string> hosts);
 
 /// Where ranks stand: consecutive ones share a node.
 struct BenchPlace {
   int ranks = 1;
   int ranks_per_node = 1;
 };
+
+/// Nodes that hold these ranks.
+[[nodiscard]] int nodes_of(const BenchPlace& place);
+
+/// Whose links bus bandwidth is of, by bus_factor(): the nodes, or where there is one, its ranks. What ranks of one node give each other is
+/// not on the wire, so that bus bandwidth compares with the rate of a node's link whatever the algorithm.
+[[nodiscard]] int bus_members(const BenchPlace& place);
 
 /// The least time that the collective can take on a network, by any algorithm: what must pass each node's NIC on average, and one latency.
 /// `whole` is the buffer as on the wire.

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,9 +19,12 @@
 #include "app/bench_sizes.hpp"
 #include "app/commands.hpp"
 #include "app/launch.hpp"
+#include "app/rank_pair.hpp"
 
 namespace twinax::app {
 namespace {
+
+constexpr std::string_view kPair = "--pair";
 
 constexpr std::array kColumns{
     BenchColumn{"test", "test", "what is measured", 13, true},
@@ -42,7 +45,7 @@ constexpr std::array kColumns{
     BenchColumn{
         "% bound", "share_of_bound_percent",
         "the least time over the measured: of the emulated network's latency and rate, or, unshaped in a host, of copying the message "
-        "once in memory",
+        "once in memory, between hosts, of its bytes at the speed of net.device",
         7},
     BenchColumn{"iterations", "iterations", "of which the median is taken", 10}};
 
@@ -66,17 +69,6 @@ struct NetTests {
 const std::vector<std::string>& known_tests() {
   static const std::vector<std::string> tests{"latency", "bandwidth", "bidirectional", "incast", "all-pairs"};
   return tests;
-}
-
-std::pair<int, int> parse_pair(const std::string& text) {
-  std::pair<int, int> pair{-1, -1};
-  const char* const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, pair.first);
-  if (first.ec == std::errc{} && first.ptr != end && *first.ptr == ',') {
-    const auto second = std::from_chars(first.ptr + 1, end, pair.second);
-    if (second.ec == std::errc{} && second.ptr == end && pair.first >= 0 && pair.second >= 0 && pair.first != pair.second) return pair;
-  }
-  throw ConfigError(fmt::format("--pair: \"{}\": must be two different ranks, such as 0,1", text));
 }
 
 /// The measurements of `bench net` on one rank.
@@ -125,6 +117,12 @@ class NetBench {
             .check = session_.arguments().check};
   }
 
+  /// The least time of bytes between hosts; NaN if it is not known.
+  [[nodiscard]] Seconds least_on_wire(Bytes size) const {
+    const std::optional<BytesPerSecond> rate = session_.wire_rate();
+    return rate ? size / *rate : Seconds{record::kUnknown};
+  }
+
   /// The least time of a message between two ranks of which this is one; NaN if it is not known.
   [[nodiscard]] double bound_of(Pattern pattern, Bytes size, int other) {
     const int node = rank() / session_.place().ranks_per_node;
@@ -134,7 +132,7 @@ class NetBench {
       if (pattern == Pattern::Latency) return least_latency(size, is_in_node, *profile).value;
       return (size / best_rate(is_in_node, *profile)).value / directions;
     }
-    if (!session_.share_host(rank(), other)) return record::kUnknown;
+    if (!session_.share_host(rank(), other)) return least_on_wire(size).value / directions;
     return session_.copy_time(size).value / directions;
   }
 
@@ -173,8 +171,8 @@ class NetBench {
       peers.resize(static_cast<std::size_t>(place.ranks - 1));
       std::iota(peers.begin(), peers.end(), 1);
     }
-    bool is_one_host = true;
-    for (int r = 1; r < place.ranks; ++r) is_one_host = is_one_host && session_.share_host(0, r);
+    int foreign = 0;  // senders on other hosts
+    for (int r = 1; r < place.ranks; ++r) foreign += session_.share_host(0, r) ? 0 : 1;
     for (const Bytes size : tests_.sizes) {
       record::BenchRow row{.test = "incast", .type = "byte", .bytes = size.value, .count = size.value, .to = 0};
       ExchangeOptions how = options(Pattern::Incast, size * (place.ranks - 1));  // the window of all senders together
@@ -182,8 +180,8 @@ class NetBench {
       if (rank() == 0) {
         if (const net::Profile* profile = session_.profile()) {
           row.bound_seconds = least_incast_time(size, place, *profile).value / (place.ranks - 1);
-        } else if (is_one_host) {
-          row.bound_seconds = session_.copy_time(size).value;
+        } else {
+          row.bound_seconds = foreign > 0 ? least_on_wire(size * foreign).value / (place.ranks - 1) : session_.copy_time(size).value;
         }
       }
       session_.world().sleep_barrier();
@@ -304,12 +302,10 @@ class NetBench {
 void check_tests(const NetTests& tests, int ranks) {
   if (ranks < 2) {
     throw ConfigError(
-        "bench net: messages need two ranks at least, and there is one: mpirun -n 2 twinax bench net, or "
+        "bench net: messages need two ranks at least, and there is one: mpirun -n 2 --bind-to none twinax bench net, or "
         "twinax bench net --set net.transport=loopback --ranks 2");
   }
-  if (tests.pair && std::max(tests.pair->first, tests.pair->second) >= ranks) {
-    throw ConfigError(fmt::format("--pair {},{}: there are ranks 0 to {}", tests.pair->first, tests.pair->second, ranks - 1));
-  }
+  if (tests.pair) check_pair(*tests.pair, ranks, kPair);
 }
 
 }  // namespace
@@ -325,7 +321,7 @@ int bench_net_command(const BenchNetArguments& arguments, const Invocation& invo
     tests.tests = parse_names(arguments.test, known_tests(), "--test");
     tests.sizes = parse_sizes(arguments.sizes);
     tests.window = arguments.window;
-    if (!arguments.pair.empty()) tests.pair = parse_pair(arguments.pair);
+    if (!arguments.pair.empty()) tests.pair = parse_pair(arguments.pair, kPair);
     config = load_bench_config(arguments);
     return config;
   };

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -57,8 +59,11 @@ Config load_bench_config(const BenchArguments& arguments) {
 
 BenchSession::BenchSession(net::World& world, const Config& config, const BenchArguments& arguments, const std::string& command)
     : world_(world), config_(config), arguments_(arguments) {
+  const collective::Group all = collective::Group::first(world.size(), world.rank());
+  agree(world, [&] { devices_.emplace(world, config, all); });
   decide_network(command);
-  links_.emplace(world, config, collective::Group::first(world.size(), world.rank()), profile_, LinkRequest{});
+  links_.emplace(world, config, all, profile_, LinkRequest{});
+  find_wire_rate();
   agree(world, [&] {
     if (is_root()) open_record(command);
   });
@@ -77,10 +82,17 @@ void BenchSession::decide_network(const std::string& command) {
     if (config_.real("emulate.parameters") > 0) parameters = Workload(config_, world_.size(), world_.rank()).parameters();
     emulation_ = make_emulation(config_, rate);
     place_ = {.ranks = world_.size(), .ranks_per_node = ranks_per_node(config_, world_, world_.size())};
-    const int nodes = (place_.ranks + place_.ranks_per_node - 1) / place_.ranks_per_node;
-    profile_ = make_profile(config_, emulation_, parameters, nodes);
+    profile_ = make_profile(config_, emulation_, parameters, nodes_of(place_));
     check_links(config_, world_, profile_, emulation_.dilation, place_.ranks);
   });
+}
+
+void BenchSession::find_wire_rate() {
+  const std::string& device = config_.text("net.device");
+  const std::optional<BytesPerSecond> mine = device.empty() ? std::nullopt : net::read_device_speed(device);
+  const double seconds_per_byte = mine ? 1 / mine->value : std::numeric_limits<double>::infinity();
+  const double most = largest(std::span(&seconds_per_byte, 1)).front();
+  if (std::isfinite(most)) wire_rate_ = BytesPerSecond{1 / most};
 }
 
 void BenchSession::open_record(const std::string& command) {
@@ -164,7 +176,7 @@ void BenchSession::print_head(std::string_view what, std::span<const BenchColumn
       }
       fmt::print(to, "# bound: the least time on such a network\n");
     } else {
-      fmt::print(to, "# unshaped; bound: copying the bytes that a rank receives in memory, measured in this run\n");
+      fmt::print(to, "# unshaped; {}\n", bound_text());
     }
     if (const std::string flags = flags_of(world_, place_.ranks); !flags.empty()) {
       fmt::print(to, "# {}: more ranks than the {} usable cores, so ranks take turns\n", flags, world_.usable_cores());
@@ -173,6 +185,14 @@ void BenchSession::print_head(std::string_view what, std::span<const BenchColumn
   }
   if (arguments_.csv) fmt::print("{}\n", csv_head(columns_));
   std::fflush(stdout);
+}
+
+/// What the bound of an unshaped figure is.
+std::string BenchSession::bound_text() const {
+  std::string text = "bound: copying the bytes that a rank receives in memory, measured in this run";
+  if (std::ssize(world_.ranks_on_host()) == place_.ranks) return text;
+  if (!wire_rate_) return text + "; between hosts not known, but by a net.device whose speed the kernel knows";
+  return text + fmt::format("; between hosts net.device {} at {}, as the kernel says", config_.text("net.device"), for_people(*wire_rate_));
 }
 
 void BenchSession::print_table_head(std::string_view title, std::span<const std::string_view> shown) {
@@ -194,9 +214,12 @@ void BenchSession::keep(const record::BenchRow& row) {
 }
 
 void BenchSession::finish() {
+  const std::vector<net::DeviceUse> devices = devices_->finish(links().control());
   const std::vector<std::int64_t> sent = links().all_sent();
+  if (is_root()) warn_about_wires(config_, world_.hosts(), devices, sent);
   if (record_) {
     record_->set_links(sent);
+    record_->append_devices(device_rows(devices));
     record_->close();
     if (!arguments_.csv) fmt::print("record: {}\n", config_.text("record.path"));
   }

@@ -16,6 +16,7 @@
 #include "app/bench_figures.hpp"
 #include "app/bench_table.hpp"
 #include "app/command_line.hpp"
+#include "app/device_watch.hpp"
 #include "app/emulation.hpp"
 #include "app/links.hpp"
 
@@ -39,6 +40,8 @@ class BenchSession {
   [[nodiscard]] const BenchPlace& place() const { return place_; }
   /// The network as it is applied, dilation included; null = unshaped.
   [[nodiscard]] const net::Profile* profile() const { return profile_ ? &*profile_ : nullptr; }
+  /// What the slowest host's `net.device` carries, each direction, as the kernel says; null if it is not named or not known.
+  [[nodiscard]] std::optional<BytesPerSecond> wire_rate() const { return wire_rate_; }
   /// Whether two ranks are ranks of one host.
   [[nodiscard]] bool share_host(int a, int b) const;
 
@@ -61,7 +64,7 @@ class BenchSession {
   void print_row(std::span<const BenchCell> cells);
   /// Adds a figure to the record, if there is one. On rank 0 alone.
   void keep(const record::BenchRow& row);
-  /// Closes the record; waits for all. Collective.
+  /// Closes the record; warns if what was sent between hosts left by another device than `net.device`; waits for all. Collective.
   void finish();
 
   /// Wall-clock seconds that stand for one of the emulated network.
@@ -74,6 +77,8 @@ class BenchSession {
  private:
   void decide_network(const std::string& command);
   void open_record(const std::string& command);
+  void find_wire_rate();
+  [[nodiscard]] std::string bound_text() const;
 
   net::World& world_;
   const Config& config_;
@@ -81,7 +86,9 @@ class BenchSession {
   Emulation emulation_;
   BenchPlace place_;
   std::optional<net::Profile> profile_;
+  std::optional<DeviceWatch> devices_;
   std::optional<Links> links_;
+  std::optional<BytesPerSecond> wire_rate_;
   std::unique_ptr<record::RunRecord> record_;
   std::vector<std::byte> from_, to_;
   std::vector<BenchColumn> columns_;

@@ -41,7 +41,9 @@ Bytes parse_size(std::string_view text, std::string_view part) {
   } catch (const InvalidArgument& error) {
     refuse(part, error.what());
   }
-  if (size < Bytes{1} || size > kLargestBenchSize) refuse(part, fmt::format("a size is from 1B to {}", to_text(kLargestBenchSize)));
+  if (size < Bytes{1} || size > kLargestBenchSize) {
+    refuse(part, fmt::format("{} is not from 1B to {}", text, to_text(kLargestBenchSize)));
+  }
   return size;
 }
 

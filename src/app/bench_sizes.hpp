@@ -10,8 +10,8 @@
 
 namespace twinax::app {
 
-/// The largest size that a benchmark takes.
-inline constexpr Bytes kLargestBenchSize{std::int64_t{4} << 30};
+/// The largest size that a benchmark takes: MPI counts in an int what one message has.
+inline constexpr Bytes kLargestBenchSize{std::int64_t{1} << 30};
 
 /// Sizes from text: sizes and ranges with commas between, in the order given. A range doubles ("1KiB..64MiB") or grows by another factor
 /// ("1KiB..64MiB*4"), from its first size while it is no more than its last.

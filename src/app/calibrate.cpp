@@ -4,9 +4,10 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/chrono.h>
@@ -15,6 +16,7 @@
 #include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
 #include "twinax/base/units_text.hpp"
+#include "twinax/base/write_file.hpp"
 #include "twinax/collective/collectives.hpp"
 #include "twinax/collective/group.hpp"
 #include "twinax/collective/own_collectives.hpp"
@@ -25,32 +27,24 @@
 #include "app/emulation.hpp"
 #include "app/launch.hpp"
 #include "app/links.hpp"
+#include "app/rank_pair.hpp"
 
 namespace twinax::app {
 namespace {
 
 constexpr std::uint8_t kControlLane = 4;
-
-/// Two ranks, "0,1".
-net::CalibrationFlow parse_pair(const std::string& text) {
-  const std::size_t comma = text.find(',');
-  try {
-    std::size_t first = 0, second = 0;
-    net::CalibrationFlow pair{.from = std::stoi(text, &first), .to = std::stoi(text.substr(std::min(comma, text.size() - 1) + 1), &second)};
-    if (first == comma && second == text.size() - comma - 1) return pair;
-  } catch (const std::exception&) {  // no number
-  }
-  throw ConfigError(fmt::format("--between {}: must be two ranks, such as 0,1", text));
-}
+constexpr std::string_view kBetween = "--between";
 
 void check_arguments(const CalibrateArguments& arguments) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
   if (arguments.name.empty() || arguments.name == "none" || arguments.name.find_first_not_of(kAllowed) != std::string::npos) {
     throw ConfigError(fmt::format("--name {}: a network's name has letters, digits, - and _, and is not none", arguments.name));
   }
-  if (std::filesystem::exists(arguments.out)) {
+  std::error_code error;
+  if (std::filesystem::exists(arguments.out, error)) {
     throw ConfigError(fmt::format("-o {}: exists already; remove it or name another file", arguments.out));
   }
+  check_can_write("-o", arguments.out);
 }
 
 /// Each rank's node: of the emulated network, or its host's place among the hosts.
@@ -145,13 +139,6 @@ Report measure(net::World& world, const Config& config, const CalibrateArguments
   return {.table = table(world, plan, measured, options), .toml = net::to_toml(found)};
 }
 
-void write(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << "# A network that can be emulated: --set net.catalog=" << path << " --net NAME\n\n" << text;
-  file.close();
-  if (!file) throw FileError(fmt::format("can't write {}", path));
-}
-
 int run(net::World& world, const Config& config, const CalibrateArguments& arguments) {
   net::CalibrationPlan plan;
   agree(world, [&] {
@@ -160,7 +147,11 @@ int run(net::World& world, const Config& config, const CalibrateArguments& argum
     const double dilation = config.real("net.dilation");
     check_links(config, world, profile, dilation > 0 ? dilation : 1, world.size());
     std::optional<net::CalibrationFlow> given;
-    if (!arguments.between.empty()) given = parse_pair(arguments.between);
+    if (!arguments.between.empty()) {
+      const auto [from, to] = parse_pair(arguments.between, kBetween);
+      if (world.size() > 1) check_pair({from, to}, world.size(), kBetween);
+      given = net::CalibrationFlow{.from = from, .to = to};
+    }
     plan = net::plan_calibration(nodes(world, config, profile.has_value()), given ? &*given : nullptr);
   });
   if (world.rank() == 0 && config.text("net.profile") == "none" && std::ssize(world.ranks_on_host()) == world.size()) {
@@ -173,7 +164,8 @@ int run(net::World& world, const Config& config, const CalibrateArguments& argum
   const std::string table = gather_texts(*control, mine.table)[leader];
   const std::string toml = gather_texts(*control, mine.toml)[leader];
   agree(world, [&] {
-    if (world.rank() == 0) write(arguments.out, toml);
+    if (world.rank() != 0) return;
+    write_file(arguments.out, fmt::format("# A network that can be emulated: --set net.catalog={} --net NAME\n\n{}", arguments.out, toml));
   });
   if (world.rank() == 0) {
     fmt::print("{}", table);

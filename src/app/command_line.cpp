@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/bench_help.hpp"
 #include "app/commands.hpp"
 
 namespace twinax::app {
@@ -36,7 +37,7 @@ CLI::Option* add_run_options(CLI::App& command, RunArguments& arguments, const c
 
 void add_bench_options(CLI::App& command, BenchArguments& arguments, const char* sizes) {
   arguments.sizes = sizes;
-  command.add_option("--sizes", arguments.sizes, "List or range: 64B,4KiB, 1KiB..64MiB (doubling), 1KiB..64MiB*4")
+  command.add_option("--sizes", arguments.sizes, "List or range, from 1B to 1GiB: 64B,4KiB, 1KiB..64MiB (doubling), 1KiB..64MiB*4")
       ->capture_default_str()
       ->type_name("SIZES");
   command
@@ -161,8 +162,7 @@ class Parser {
     constexpr const char* kFile = "Config file (TOML), only needed with --emulate: its model measures how much slower a rank is";
     CLI::App* bench = app_.add_subcommand("bench", "Measure messages and collectives, on the real network or an emulated one");
     bench->require_subcommand(1);
-    bench->footer(
-        "Example: mpirun -n 2 twinax bench net --test latency\n         twinax bench collective --set net.transport=loopback --ranks 4");
+    bench->footer(bench_help());
     bench_net_command_ = bench->add_subcommand(
         "net", "Messages between ranks: latency, bandwidth, incast, all pairs; columns as in the OSU micro-benchmarks");
     bench_collective_command_ = bench->add_subcommand("collective", "Every collective, algorithm and size; columns as in nccl-tests");
@@ -188,17 +188,7 @@ class Parser {
         ->check(CLI::Range(1, 65536));
     command.add_option("--pair", bench_net_.pair, "Ranks of latency, bandwidth and bidirectional (default: the first and the last)")
         ->type_name("A,B");
-    command.footer(
-        "Tests:\n"
-        "  latency        one message there and one back: half of a round trip\n"
-        "  bandwidth      a window of messages one way, then an answer\n"
-        "  bidirectional  the same both ways at once; rates are the sum\n"
-        "  incast         a window of messages from every other rank to rank 0\n"
-        "  all-pairs      each pair's latency (at the smallest size) and rate (at the largest); disjoint pairs at once\n"
-        "\nColumns (from iterations on in CSV only):\n" +
-        bench_net_columns_help() +
-        "\nExamples: mpirun -n 2 twinax bench net --test latency,bandwidth\n"
-        "          mpirun -n 4 twinax bench net --test incast --net ethernet-10g --csv\n");
+    command.footer(bench_net_help());
   }
 
   void add_bench_collective() {
@@ -218,9 +208,7 @@ class Parser {
         .add_option("--tune", bench_collective_.tune,
                     "Write which algorithm is fastest up to which size, for this transport and these ranks; what else is in the file stays")
         ->type_name("FILE");
-    command.footer("Columns (from iterations on in CSV only):\n" + bench_collective_columns_help() +
-                   "\nExamples: mpirun -n 2 --bind-to none twinax bench collective --collective all_reduce\n"
-                   "          twinax bench collective --set net.transport=loopback --ranks 4 --net ethernet-25g --set net.dilation=10\n");
+    command.footer(bench_collective_help());
   }
 
   void add_others() {
@@ -231,7 +219,7 @@ class Parser {
         "what\n"
         "to do. The exit code is 0 unless something is BROKEN.\n"
         "Examples: twinax doctor\n"
-        "          mpirun --hostfile HOSTS -n 4 --bind-to none twinax doctor\n");
+        "          mpirun --hostfile HOSTS --map-by ppr:2:node --bind-to none twinax doctor\n");
     config_command_ = app_.add_subcommand("config", "Print every key with type, default, range and help; or a file's effective config");
     config_command_->add_option("file", config_.file, "Config file (TOML) whose effective config is printed");
     config_command_->add_option("--set", config_.set, "Set a key")->type_name("KEY=VALUE")->allow_extra_args(false);

@@ -1,14 +1,11 @@
 #include "app/run_output.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
-#include "twinax/base/error.hpp"
+#include "twinax/base/write_file.hpp"
 #include "twinax/net/ucx_transport.hpp"
 #include "twinax/record/dump.hpp"
 #include "twinax/record/environment.hpp"
@@ -35,20 +32,6 @@ record::RecordHead head_of(const net::World& world, const RunRequest& request, c
   head.repeat = request.repeat;
   head.warmup_steps = request.warmup_steps;
   return head;
-}
-
-/// Writes to `path` + ".part", then gives it its name.
-void write_aside(const std::string& path, const std::string& content) {
-  const std::string aside = path + ".part";
-  {
-    std::ofstream file(aside, std::ios::binary | std::ios::trunc);
-    file.write(content.data(), static_cast<std::streamsize>(content.size()));
-    file.flush();
-    if (!file) throw FileError(fmt::format("writing {}: {}", aside, std::strerror(errno)));
-  }
-  std::error_code error;
-  std::filesystem::rename(aside, path, error);
-  if (error) throw FileError(fmt::format("renaming {} to {}: {}", aside, path, error.message()));
 }
 
 }  // namespace
@@ -138,7 +121,7 @@ void write_dump(const std::string& path, fsdp::Trainer& trainer, Workload& workl
 }
 
 void write_trace(const std::string& path, const step::StepGraph& graph, std::span<const step::RankTimeline> timelines) {
-  write_aside(path, step::to_trace_json(graph, timelines));
+  write_file(path, step::to_trace_json(graph, timelines));
 }
 
 }  // namespace twinax::app

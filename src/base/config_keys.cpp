@@ -93,12 +93,14 @@ std::vector<KeyDeclaration> run_keys() {
       real("optimizer.clip_norm", "1", 0, 1e30, "the global gradient norm is clipped to this; 0 = never"),
 
       text("net.transport", "mpi",
-           "mpi, ucx: ranks are processes under mpirun, whose bytes go by MPI or by UCX; loopback: threads of one process",
+           "mpi, ucx: ranks are processes under mpirun, whose bytes go by MPI or by UCX (shared memory, TCP; InfiniBand and RoCE have "
+           "never been run); loopback: threads of one process",
            {"mpi", "ucx", "loopback"}),
       text("net.profile", "none", "network to emulate, a name of the catalog; none = as fast as the machine"),
       text("net.catalog", "", "file of network profiles; empty = experiments/catalog/networks.toml"),
       text("net.device", "",
-           "network device that bytes between hosts must leave by (eth0, mlx5_0:1), else a run warns; empty = any but loopback"),
+           "network device that bytes between hosts must leave by (eth0; mlx5_0:1 of InfiniBand or RoCE, which have never been run), else "
+           "a run warns; empty = any but loopback"),
       integer("net.ranks_per_node", "0", 0, 1e6, "ranks of an emulated node; 0 = 1 under a profile, else all ranks of a host"),
       quantity(KeyType::Bytes, "net.chunk", "256KiB", 1024, kGiB, "size of the pieces in which messages are shaped"),
       real("net.dilation", "0", 0, 1e9,

@@ -126,7 +126,9 @@ void spread_direct(Means& means, std::span<std::byte> data, int root, net::Purpo
 }
 
 constexpr std::string_view kDirectHelp = "members of one node read each other's memory in place";
-constexpr std::string_view kHierarchicalHelp = "inside nodes of equal size apart from between them: the fewest bytes into each node";
+constexpr std::string_view kHierarchicalHelp =
+    "inside nodes of equal size apart from between them: the fewest bytes into each node; "
+    "sums with less than fp32 on the wire are pairwise";
 
 constexpr std::array kAllGathers{
     Row<AllGather>{"ring", "pieces travel round a ring", gather_encoded<gather_ring>},

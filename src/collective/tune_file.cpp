@@ -1,9 +1,5 @@
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -12,6 +8,7 @@
 #include "twinax/base/error.hpp"
 #include "twinax/base/toml.hpp"
 #include "twinax/base/units_text.hpp"
+#include "twinax/base/write_file.hpp"
 #include "twinax/collective/choice.hpp"
 
 namespace twinax::collective {
@@ -124,16 +121,7 @@ std::string to_text(const std::vector<TuneTable>& tables) {
 
 void save_tune_file(const std::string& path, const std::vector<TuneTable>& tables) {
   for (const TuneTable& table : tables) check_choices(table.choices);
-  const std::string aside = path + ".part";
-  {
-    std::ofstream file(aside, std::ios::binary | std::ios::trunc);
-    file << to_text(tables);
-    file.flush();
-    if (!file) throw FileError(fmt::format("writing {}: {}", aside, std::strerror(errno)));
-  }
-  std::error_code error;
-  std::filesystem::rename(aside, path, error);
-  if (error) throw FileError(fmt::format("renaming {} to {}: {}", aside, path, error.message()));
+  write_file(path, to_text(tables));
 }
 
 std::vector<Choice> choices_for(const std::vector<TuneTable>& tables, const TuneKey& key) {

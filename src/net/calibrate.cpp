@@ -5,18 +5,23 @@
 #include <cstddef>
 #include <memory>
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include "twinax/base/error.hpp"
 #include "twinax/base/narrow.hpp"
+#include "twinax/net/lanes.hpp"
 
 namespace twinax::net {
 namespace {
 
-constexpr std::uint32_t kLane = 0x3e;
-constexpr Tag kOrderTag{kLane << 14}, kReadyTag{(kLane << 14) + 1}, kDataTag{(kLane << 14) + 2}, kEndTag{(kLane << 14) + 3};
+constexpr Tag kOrderTag = lanes::tag(lanes::kCalibration, 0), kReadyTag = lanes::tag(lanes::kCalibration, 1);
+constexpr Tag kDataTag = lanes::tag(lanes::kCalibration, 2), kEndTag = lanes::tag(lanes::kCalibration, 3);
 
 enum class Task : std::uint64_t { End, Ping, Burst };
+constexpr int kMostPings = 250;  // of an order, so that they can end when time is up
+constexpr std::uint64_t kFewestMessages = 16, kMostMessages = 1 << 15;
+constexpr std::uint64_t kLongBurst = 3;  // times as many messages
 
 /// What the leading rank has all others do.
 struct Order {
@@ -111,6 +116,7 @@ class Calibrator {
     look_until(request.peer(), [&] { return request.is_done(); });
   }
   void give(const Order& order);
+  void check(const Order& order) const;
   std::vector<double> ping(Flows flows);
   void echo(const Order& order);
   void run_streams(const Order& order);
@@ -154,10 +160,9 @@ std::vector<double> Calibrator::ping(Flows flows) {
   const int peer = flows_[flows].front().to;
   std::vector<std::byte> message(narrow<std::size_t>(options_.small.value));
   std::vector<double> round_trips;
-  constexpr int kRound = 250;  // so that they can end when time is up
   const Seconds end = clock_.now() + options_.longest_pings;
-  for (int left = options_.pings; left > 0 && clock_.now() < end; left -= kRound) {
-    const int count = std::min(left, kRound);
+  for (int left = options_.pings; left > 0 && clock_.now() < end; left -= kMostPings) {
+    const int count = std::min(left, kMostPings);
     give({.task = Task::Ping, .flows = flows, .count = static_cast<std::uint64_t>(count), .bytes = message.size()});
     for (int i = 0; i < count; ++i) {
       const Seconds begin = clock_.now();
@@ -210,13 +215,12 @@ Seconds Calibrator::burst(Flows flows, std::uint64_t count, Bytes bytes) {
 
 /// From bursts of n and 3 n messages, so that what a burst costs once cancels.
 Seconds Calibrator::time_per_message(Flows flows, Bytes bytes) {
-  constexpr std::uint64_t kFewest = 16, kMost = 1 << 15;
-  std::uint64_t n = kFewest;
-  for (Seconds lasts = burst(flows, n, bytes); lasts < options_.burst / 2 && n < kMost; lasts = burst(flows, n, bytes)) n *= 2;
+  std::uint64_t n = kFewestMessages;
+  for (Seconds lasts = burst(flows, n, bytes); lasts < options_.burst / 2 && n < kMostMessages; lasts = burst(flows, n, bytes)) n *= 2;
   std::vector<double> times;
   for (int i = 0; i < options_.repeats; ++i) {
     const Seconds once = burst(flows, n, bytes);
-    times.push_back((burst(flows, 3 * n, bytes) - once).value / static_cast<double>(2 * n * flows_[flows].size()));
+    times.push_back((burst(flows, kLongBurst * n, bytes) - once).value / static_cast<double>((kLongBurst - 1) * n * flows_[flows].size()));
   }
   std::ranges::sort(times);
   return {std::max(quantile(times, 0.5), 0.0)};
@@ -248,11 +252,27 @@ Calibration Calibrator::lead() {
   return measured;
 }
 
+/// Refuses what no leader with the same plan and options orders, before any of it is used.
+void Calibrator::check(const Order& order) const {
+  if (order.task == Task::End) return;
+  const bool is_ping = order.task == Task::Ping;
+  const auto is_size = [&](Bytes size) { return order.bytes == static_cast<std::uint64_t>(size.value); };
+  const bool is_known = is_ping || order.task == Task::Burst;
+  const bool has_flows = order.flows < flows_.size() && !flows_[order.flows].empty();
+  const bool has_size = is_size(options_.small) || (!is_ping && (is_size(options_.middle) || is_size(options_.large)));
+  const bool has_count = order.count <= (is_ping ? static_cast<std::uint64_t>(kMostPings) : kLongBurst * kMostMessages);
+  if (is_known && has_flows && has_size && has_count) return;
+  throw ProtocolError(
+      fmt::format("calibrating: rank {} orders task {}, {} messages of {} B on flows {}, which no calibration of these ranks has", leader_,
+                  static_cast<std::uint64_t>(order.task), order.count, order.bytes, order.flows));
+}
+
 void Calibrator::follow() {
   Order order{.task = Task::Ping};
   const char ready = 1;
   while (order.task != Task::End) {
     await(transport_.receive(bytes_of(order), leader_, kOrderTag));
+    check(order);
     await(transport_.send(std::as_bytes(std::span(&ready, 1)), leader_, kReadyTag, Purpose::Control));
     if (order.task == Task::Ping) echo(order);
     if (order.task == Task::Burst) {

@@ -107,7 +107,7 @@ CalibrationPlan plan_calibration(std::span<const int> node_of, const Calibration
   if (given != nullptr) plan.pair = *given;
   const auto [from, to] = plan.pair;
   if (from < 0 || to < 0 || from >= ranks || to >= ranks || from == to) {
-    throw InvalidArgument(fmt::format("can't measure between ranks {} and {}: there are ranks 0 to {}", from, to, ranks - 1));
+    throw InvalidArgument(fmt::format("can't measure between ranks {} and {}: they must be two of ranks 0 to {}", from, to, ranks - 1));
   }
   std::vector<int> senders{from}, receivers{to};
   for (int rank = 0; rank < ranks; ++rank) {

@@ -52,6 +52,13 @@ std::vector<DeviceCounters> read_device_counters(const std::string& root) {
   return devices;
 }
 
+std::optional<BytesPerSecond> read_device_speed(const std::string& device, const std::string& root) {
+  constexpr double kMegabitInBytes = 1e6 / 8;
+  const auto speed = read_number(fs::path(root) / "net" / device / "speed");
+  if (!speed || *speed <= 0) return std::nullopt;
+  return BytesPerSecond{static_cast<double>(*speed) * kMegabitInBytes};
+}
+
 std::vector<DeviceUse> devices_between(const std::string& host, std::span<const DeviceCounters> before,
                                        std::span<const DeviceCounters> after) {
   std::vector<DeviceUse> devices;

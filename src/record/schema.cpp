@@ -147,11 +147,14 @@ const std::array kBenchFields{
     Field<BenchRow>{{"/bench/seconds_high", "figure", kFloat, "s", "maximum", "upper end of the median's 95% interval"},
                     &BenchRow::seconds_high},
     Field<BenchRow>{{"/bench/bytes_per_second", "figure", kFloat, "B/s", "-", "bytes over seconds"}, &BenchRow::bytes_per_second},
-    Field<BenchRow>{{"/bench/bus_bytes_per_second", "figure", kFloat, "B/s", "-",
-                     "the same times what each rank must send of it: (n-1)/n, 2(n-1)/n for all_reduce, 1 for broadcast"},
-                    &BenchRow::bus_bytes_per_second},
+    Field<BenchRow>{
+        {"/bench/bus_bytes_per_second", "figure", kFloat, "B/s", "-",
+         "the same times what must leave each of n nodes (or, of one node, n ranks): (n-1)/n, 2(n-1)/n for all_reduce, 1 for broadcast"},
+        &BenchRow::bus_bytes_per_second},
     Field<BenchRow>{{"/bench/bound_seconds", "figure", kFloat, "s", "-",
-                     "the least time: of the emulated network, or of copying the bytes received in the machine's memory; NaN if not known"},
+                     "the least time: of the emulated network, of copying the bytes received in the machine's memory, or, between hosts, "
+                     "of net.device; "
+                     "NaN if not known"},
                     &BenchRow::bound_seconds},
     Field<BenchRow>{{"/bench/wrong", "figure", kInt, "1", "sum", "elements that arrived with another value than expected, -1 if unchecked"},
                     &BenchRow::wrong},

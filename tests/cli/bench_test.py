@@ -1,13 +1,14 @@
 """The benchmarks print the documented columns, check what arrives, and leave records that any HDF5 tool reads. No time is asserted."""
 import csv
 import io
+import re
 import tomllib
 import unittest
 
 import h5py
 import numpy as np
 
-from command import BINARY, CommandTest, launch, run
+from command import BINARY, SOURCE, CommandTest, launch, run
 
 NET_TESTS = ("latency", "bandwidth", "bidirectional", "incast", "all-pairs latency", "all-pairs rate")
 QUICK = ["--iterations", 3, "--warmup", 1]
@@ -97,6 +98,23 @@ class Collective(BenchTest):
                             self.assertEqual(int(row["size_bytes"]), int(row["count"]) * (4 if dtype == "fp32" else 2))
                             self.assertEqual(int(row["count"]) % ranks, 0)
 
+    def test_shows_no_algorithm_twice_where_bf16_makes_two_the_same(self):
+        """Of sums that don't travel, contributions do: pairwise, by whatever name. Gathers round nothing."""
+        sums = {"fp32": {"ring", "pairwise", "recursive", "hierarchical"}, "bf16": {"pairwise"}}
+        gathers = {"ring", "exchange", "recursive", "hierarchical"}
+        path = self.folder / "tune.toml"
+        for dtype, expected in sums.items():
+            rows = self.rows("collective", 4, "loopback", "--collective", "all_gather,reduce_scatter,all_reduce", "--sizes", "4KiB",
+                             "--dtype", dtype, "--set", "net.ranks_per_node=2", "--tune", path)
+            shown = {name: {row["algorithm"] for row in rows if row["collective"] == name} - {"direct"} for name in
+                     ("all_gather", "reduce_scatter", "all_reduce")}
+            self.assertEqual(shown["all_gather"], gathers)
+            self.assertEqual(shown["reduce_scatter"], expected)
+            self.assertEqual(shown["all_reduce"], expected | ({"exchange"} if dtype == "fp32" else set()))
+        chosen = tomllib.loads(path.read_text())["loopback"]["ranks-4"]["per-node-2"]
+        for name in ("reduce_scatter", "all_reduce"):
+            self.assertNotIn("hierarchical", " ".join(chosen[name]))
+
     def test_bus_bandwidth_is_the_documented_share(self):
         factors = {"all_gather": 2 / 3, "reduce_scatter": 2 / 3, "all_reduce": 4 / 3, "broadcast": 1}
         for row in self.rows("collective", 3, "loopback", "--sizes", "12KiB"):
@@ -105,6 +123,25 @@ class Collective(BenchTest):
             rate = int(row["size_bytes"]) / float(row["time_us"]) / 1e3
             self.assertAlmostEqual(float(row["algbw_GB_per_s"]) / rate, 1, places=4)
             self.assertAlmostEqual(float(row["busbw_GB_per_s"]) / rate, factors[row["collective"]], places=4)
+
+    def test_no_bus_bandwidth_exceeds_the_rate_of_a_nodes_link(self):
+        """By hand from the record's bytes and wall-clock seconds: two nodes of two ranks, whose link has 200 Mbit/s."""
+        catalog = self.folder / "network.toml"
+        catalog.write_text('[slow]\nrate = "200Mbit/s"\nachievable = 1.0\nlatency = "30us"\nin_node_rate = "4Gbit/s"\n'
+                           'in_node_latency = "3us"\nsource = "a test"\n')
+        factors = {"all_gather": 1 / 2, "reduce_scatter": 1 / 2, "all_reduce": 1, "broadcast": 1}  # of two nodes
+        path = self.folder / "bench.h5"
+        rows = self.rows("collective", 4, "mpi", "--collective", ",".join(factors), "--sizes", "1KiB,256KiB", "--net", "slow",
+                         "--set", f"net.catalog={catalog}", "--set", "net.ranks_per_node=2", "--record", path)
+        self.assertLessEqual({"ring", "pairwise", "hierarchical", "tree"}, {row["algorithm"] for row in rows})
+        with h5py.File(path) as file:
+            bench = {name: file["bench"][name][:] for name in ("test", "bytes", "seconds", "bus_bytes_per_second")}
+        self.assertEqual(len(bench["test"]), len(rows))
+        for i, row in enumerate(rows):
+            by_hand = factors[bench["test"][i].decode()] * bench["bytes"][i] / bench["seconds"][i]
+            self.assertLessEqual(by_hand, 200e6 / 8 * 1.005, row)
+            self.assertAlmostEqual(bench["bus_bytes_per_second"][i] / by_hand, 1, places=6)
+            self.assertAlmostEqual(float(row["busbw_GB_per_s"]) * 1e9 / by_hand, 1, places=4)
 
     def test_the_table_has_the_columns_of_nccl_tests(self):
         result = self.bench("collective", 2, "loopback", "--collective", "all_reduce", "--algorithm", "ring", "--sizes", "64KiB", *QUICK)
@@ -142,6 +179,8 @@ class Record(BenchTest):
                 if what == "collective":
                     np.testing.assert_allclose(bench["seconds"][:] * 1e6, [float(row["time_us"]) for row in rows], rtol=1e-5)
                 self.assertGreater(file["links/bytes"][0, 1].sum(), 0)
+                self.assertIn(b"lo", file["devices/device"][:])
+                self.assertTrue((file["devices/sent_after_bytes"][:] >= file["devices/sent_before_bytes"][:]).all())
 
     def test_of_an_emulated_network_is_by_the_wall_clock(self):
         path = self.folder / "bench.h5"
@@ -178,11 +217,15 @@ class Refusals(BenchTest):
     def refused(self, what, parts, *words, ranks=2):
         for transport in ("loopback", "mpi"):
             with self.subTest(transport=transport, words=words):
-                self.assert_refused(self.bench(what, ranks, transport, *words), *parts)
+                result = self.bench(what, ranks, transport, *words)
+                self.assert_refused(result, *parts)
+                self.assertNotIn("# twinax", result.out, "before anything is measured")
 
     def test_of_sizes_tests_names_and_pairs(self):
         self.refused("net", ["--sizes", "\"64\"", "1KiB..64MiB"], "--sizes", "64")
         self.refused("collective", ["--sizes", "8KiB..4KiB"], "--sizes", "8KiB..4KiB")
+        for what in ("net", "collective"):
+            self.refused(what, ["--sizes", "4GiB", "1GiB"], "--sizes", "4GiB")
         self.refused("net", ["--test", "latencies", "latency", "all-pairs"], "--test", "latencies")
         self.refused("collective", ["--collective", "all_gathers", "all_gather"], "--collective", "all_gathers")
         self.refused("collective", ["--algorithm", "rings", "ring"], "--algorithm", "rings")
@@ -190,12 +233,16 @@ class Refusals(BenchTest):
         self.refused("net", ["--pair", "1,1", "different"], "--pair", "1,1")
 
     def test_of_messages_with_one_rank(self):
-        self.refused("net", ["two ranks", "mpirun -n 2"], "--test", "latency", ranks=1)
+        self.refused("net", ["two ranks", "mpirun -n 2 --bind-to none"], "--test", "latency", ranks=1)
 
     def test_of_networks_and_accelerators_that_can_not_be(self):
         self.refused("net", ["ethernet-10gb", "ethernet-10g"], "--net", "ethernet-10gb")
         self.refused("net", ["infiniband-ndr", "net.dilation"], "--net", "infiniband-ndr")
         self.refused("net", ["emulate.accelerator", "net.dilation"], "--emulate", "a100")
+
+    def test_of_devices_that_do_not_exist(self):
+        for what in ("net", "collective"):
+            self.refused(what, ['net.device = "eth9x"', "has no such network device; it has ", "lo"], "--set", "net.device=eth9x")
 
     def test_of_algorithms_that_can_not_run_here(self):
         self.assert_refused(self.bench("collective", 2, "loopback", "--algorithm", "native"), "native", "mpi")
@@ -204,6 +251,10 @@ class Refusals(BenchTest):
         path = self.folder / "tune.toml"
         self.refused("collective", ["--tune", "--net"], "--tune", path, "--net", "ethernet-1g")
         self.refused("collective", ["--tune", "two or more"], "--tune", path, ranks=1)
+        for wrong, why in ((self.folder / "none" / "tune.toml", "No such file or directory"), (self.folder, "is a folder"),
+                           (self.folder / ("x" * 300), "File name too long")):
+            self.refused("collective", [f"--tune {wrong}", why], "--tune", wrong)
+        self.assertEqual(sorted(entry.name for entry in self.folder.iterdir()), ["text.txt"])
         path.write_text("all_gather = 3\n")
         self.refused("collective", ["tune.toml"], "--tune", path)
 
@@ -220,6 +271,37 @@ class Help(BenchTest):
             text = " ".join(result.out.split())
             for word in words:
                 self.assertIn(word, text)
+            self.assertIn("from 1B to 1GiB", text)
+
+    def test_shows_a_table_with_the_head_that_is_printed(self):
+        heads = {}
+        for what, words in (("net", ["--test", "bandwidth"]), ("collective", ["--collective", "reduce_scatter", "--algorithm", "ring"])):
+            printed = self.bench(what, 2, "loopback", "--sizes", "1KiB", *words, *QUICK).out
+            heads[what] = next(line.strip() for line in printed.splitlines() if "size [B]" in line)
+        for command, shown in ((["net"], ["net"]), (["collective"], ["collective"]), ([], ["net", "collective"])):
+            lines = [line.strip() for line in run([BINARY, "bench", *command, "--help"]).out.splitlines()]
+            for what in shown:
+                row = lines[lines.index(heads[what]) + 1].split()
+                self.assertIn(row[0], ("65536", "reduce_scatter"))
+                self.assertEqual(sum(word == "-" for word in row), 0)
+
+    def test_no_documented_command_has_ranks_share_a_core(self):
+        """But where the doctor's own warning of it is shown."""
+        texts = [run([BINARY, *words, "--help"]).out for words in (["bench"], ["bench", "net"], ["bench", "collective"], ["doctor"])]
+        texts.append((SOURCE / "README.md").read_text())
+        shown = [line for text in texts for line in text.splitlines() if re.search(r"mpirun -.*twinax ", line)]
+        self.assertGreater(len(shown), 10)
+        for line in shown:
+            if "twinax doctor" not in line:
+                self.assertIn("--bind-to none", line)
+        for line in texts[-1].splitlines():
+            if "srun " in line:
+                self.assertIn("--cpus-per-task=2", line)
+
+    def test_says_what_has_never_been_run(self):
+        lines = run([BINARY, "config"]).out.splitlines()
+        for key in ("net.transport ", "net.device "):
+            self.assertRegex(next(line for line in lines if line.startswith(key)), "InfiniBand.* never been run")
 
 
 if __name__ == "__main__":

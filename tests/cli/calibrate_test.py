@@ -31,9 +31,13 @@ class CalibrateTest(CommandTest):
         new = self.folder / "new.toml"
         for arguments, ranks, parts in (
                 (("-o", there), 2, [f"-o {there}: exists already"]),
-                (("-o", new, "--between", "0"), 2, ["--between 0: must be two ranks, such as 0,1"]),
-                (("-o", new, "--between", "0,1,1"), 2, ["--between 0,1,1: must be two ranks"]),
-                (("-o", new, "--between", "0,7"), 2, ["can't measure between ranks 0 and 7: there are ranks 0 to 1"]),
+                (("-o", self.folder / "none" / "new.toml"), 2, ["-o ", "none/new.toml: can't be written: No such file or directory"]),
+                (("-o", self.folder / ("x" * 300)), 2, ["-o ", "can't be written: File name too long"]),
+                (("-o", new, "--between", "0"), 2, ['--between: "0": must be two different ranks, such as 0,1']),
+                (("-o", new, "--between", "0,1,1"), 2, ['--between: "0,1,1": must be two different ranks']),
+                (("-o", new, "--between", "1,1"), 2, ['--between: "1,1": must be two different ranks']),
+                (("-o", new, "--between", "+1,0"), 2, ['--between: "+1,0": must be two different ranks']),
+                (("-o", new, "--between", "0,7"), 2, ["--between 0,7: there are ranks 0 to 1"]),
                 (("-o", new, "--name", "a b"), 2, ["--name a b: a network's name has letters"]),
                 (("-o", new), 1, ["at least 2 ranks"]),
                 (("-o", new, "--set", "emulate.accelerator=a100"), 2, ["emulate.accelerator: a wire is measured without computing"])):

@@ -29,7 +29,10 @@ inline constexpr std::array kAlgorithms{
     AlgorithmRow{"exchange", "gathers and all-reduces in one step, in which everyone sends everything to everyone"},
     AlgorithmRow{"recursive", "doubling and halving: the fewest steps; for a power of two of ranks"},
     AlgorithmRow{"direct", "the ranks of one node read each other's memory in place; sums have the same bits as pairwise"},
-    AlgorithmRow{"hierarchical", "inside nodes of equal size apart from between them: the fewest bytes into each node"}};
+    AlgorithmRow{
+        "hierarchical",
+        "inside nodes of equal size apart from between them: the fewest bytes into each node; sums with less than fp32 on the wire "
+        "are pairwise"}};
 
 /// How the own collectives work. An algorithm that can't run (direct without common memory, recursive for 3 ranks, hierarchical for nodes
 /// of unequal size) is replaced by a ring, direct sums by pairwise, whose bits are the same.

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "twinax/base/units.hpp"
+
 namespace twinax::net {
 
 /// What the kernel has counted for one network device of this host, since it was started.
@@ -19,6 +21,10 @@ struct DeviceCounters {
 /// Reads /sys/class/net/*/statistics and /sys/class/infiniband/*/ports/*/counters, whose words of 4 bytes become bytes; by name.
 /// `root` stands for /sys/class. What can't be read is left out.
 [[nodiscard]] std::vector<DeviceCounters> read_device_counters(const std::string& root = "/sys/class");
+
+/// The speed that the kernel says a network device of this host has, each direction, by /sys/class/net/*/speed (Mbit/s): of a virtual
+/// device it is nominal. Null where there is none: loopback, no cable, an InfiniBand port.
+[[nodiscard]] std::optional<BytesPerSecond> read_device_speed(const std::string& device, const std::string& root = "/sys/class");
 
 /// One device over a run.
 struct DeviceUse {

@@ -22,8 +22,9 @@ int run_ucx_world(const WorldOptions& options, const std::function<int(World&)>&
 int run_loopback_world(const WorldOptions& options, const std::function<int(World&)>& body);
 
 /// Every backend; a new one is one row and one file.
-inline constexpr std::array kTransports{TransportRow{"mpi", "ranks are processes; MPI point-to-point", &run_mpi_world},
-                                        TransportRow{"ucx", "ranks are processes; UCX: shared memory, TCP, InfiniBand", &run_ucx_world},
-                                        TransportRow{"loopback", "ranks are threads of one process", &run_loopback_world}};
+inline constexpr std::array kTransports{
+    TransportRow{"mpi", "ranks are processes; MPI point-to-point", &run_mpi_world},
+    TransportRow{"ucx", "ranks are processes; UCX: shared memory, TCP (InfiniBand, RoCE: never run)", &run_ucx_world},
+    TransportRow{"loopback", "ranks are threads of one process", &run_loopback_world}};
 
 }  // namespace twinax::net

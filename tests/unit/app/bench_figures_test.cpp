@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -23,7 +24,7 @@ net::Profile network() {
   return profile;
 }
 
-TEST(BusFactor, IsWhatEachRankMustSendOfTheWhole) {
+TEST(BusFactor, IsWhatEachMemberMustSendOfTheWhole) {
   for (const int n : {2, 3, 8}) {
     EXPECT_DOUBLE_EQ(bus_factor(AllGather, n), (n - 1.0) / n);
     EXPECT_DOUBLE_EQ(bus_factor(ReduceScatter, n), (n - 1.0) / n);
@@ -33,10 +34,27 @@ TEST(BusFactor, IsWhatEachRankMustSendOfTheWhole) {
   }
 }
 
+TEST(BusFactor, IsOfNodesWhereThereAreSeveralAndElseOfRanks) {
+  EXPECT_EQ(bus_members({.ranks = 4, .ranks_per_node = 1}), 4);
+  EXPECT_EQ(bus_members({.ranks = 4, .ranks_per_node = 2}), 2);
+  EXPECT_EQ(bus_members({.ranks = 5, .ranks_per_node = 2}), 3) << "the last node has one";
+  EXPECT_EQ(bus_members({.ranks = 4, .ranks_per_node = 4}), 4);
+  EXPECT_EQ(bus_members({.ranks = 1, .ranks_per_node = 1}), 1);
+}
+
 TEST(BusFactor, NamesEachCollectiveOnce) {
   std::set<std::string_view> names;
   for (const BenchCollective collective : bench_collectives()) names.insert(name_of(collective));
   EXPECT_THAT(names, ::testing::UnorderedElementsAre("all_gather", "reduce_scatter", "all_reduce", "broadcast", "barrier"));
+}
+
+TEST(EqualHosts, AreCountedWhereEachHasAsManyRanks) {
+  using Hosts = std::vector<std::string>;
+  EXPECT_EQ(equal_hosts(Hosts{"a"}), 1);
+  EXPECT_EQ(equal_hosts(Hosts{"a", "a", "a"}), 1);
+  EXPECT_EQ(equal_hosts(Hosts{"a", "b", "b", "a"}), 2);
+  EXPECT_EQ(equal_hosts(Hosts{"a", "b", "c"}), 3);
+  EXPECT_EQ(equal_hosts(Hosts{"a", "b", "b"}), 0);
 }
 
 TEST(LeastTime, IsWhatPassesANodesNicAndOneLatency) {

@@ -36,8 +36,8 @@ TEST(BenchSizes, RangesDoubleOrGrowByAFactorUpToTheirLast) {
 }
 
 TEST(BenchSizes, ReachTheLargestWithoutOverflow) {
-  EXPECT_THAT(parse_sizes("1GiB..4GiB*4"), ElementsAre(Bytes{1} * (1 << 30), kLargestBenchSize));
-  EXPECT_THAT(parse_sizes("3GiB..4GiB*9000000000000000000"), ElementsAre(Bytes{3} * (1 << 30)));
+  EXPECT_THAT(parse_sizes("256MiB..1GiB*4"), ElementsAre(mib(256), mib(1024)));
+  EXPECT_THAT(parse_sizes("768MiB..1GiB*9000000000000000000"), ElementsAre(mib(768)));
 }
 
 TEST(BenchSizes, AreRefusedWithWhatWasFoundAndWhatIsAllowed) {
@@ -46,6 +46,14 @@ TEST(BenchSizes, AreRefusedWithWhatWasFoundAndWhatIsAllowed) {
     const std::string refusal = refusal_of([&] { return parse_sizes(wrong); });
     EXPECT_THAT(refusal, HasSubstr("--sizes")) << wrong;
     EXPECT_THAT(refusal, HasSubstr("1KiB..64MiB")) << wrong;
+  }
+}
+
+TEST(BenchSizes, AreRefusedWhereAMessagesBytesAreNoInt) {
+  for (const std::string wrong : {"4GiB", "1073741825B", "1MiB..2GiB"}) {
+    const std::string refusal = refusal_of([&] { return parse_sizes(wrong); });
+    EXPECT_THAT(refusal, HasSubstr("--sizes: \"" + wrong + "\""));
+    EXPECT_THAT(refusal, HasSubstr("is not from 1B to 1GiB"));
   }
 }
 

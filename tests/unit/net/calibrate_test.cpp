@@ -1,7 +1,11 @@
 #include "twinax/net/calibrate.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -10,9 +14,11 @@
 
 #include "twinax/base/error.hpp"
 #include "twinax/base/philox.hpp"
+#include "twinax/net/lanes.hpp"
 #include "twinax/net/loopback.hpp"
 #include "twinax/net/shaped.hpp"
 
+#include "support/scripted_transport.hpp"
 #include "support/virtual_clock.hpp"
 
 namespace twinax::net {
@@ -168,6 +174,39 @@ TEST(Calibrate, MeasuresFromOneNodeToTheOthers) {
   EXPECT_FALSE(plan_calibration(std::vector<int>{0, 1, 1}, nullptr).in_node.size() > 0);
 }
 
+TEST(Calibrate, RefusesOrdersThatNoLeaderGives) {
+  constexpr Tag kOrderTag = lanes::tag(lanes::kCalibration, 0), kReadyTag = lanes::tag(lanes::kCalibration, 1);
+  constexpr std::uint64_t kEnd = 0, kPing = 1, kBurst = 2;
+  const CalibrationOptions options = quick_options();  // sizes are 4096, 16384 and 65536
+  const CalibrationPlan plan = plan_calibration(std::vector<int>{0, 1}, nullptr);
+  const auto follow = [&](const std::array<std::uint64_t, 4>& order) {  // task, flows, count, bytes
+    test::VirtualClock clock(1);
+    test::ScriptedTransport transport(1, 2);
+    const auto bytes = std::as_bytes(std::span(order));
+    transport.deliver(0, kOrderTag, {bytes.begin(), bytes.end()});
+    static_cast<void>(calibrate(transport, {.clock = &clock}, plan, options));
+    EXPECT_EQ(transport.sent(kReadyTag).size(), 1U);
+  };
+  follow({kEnd, 0, 0, 0});
+  constexpr std::uint64_t kHuge = std::uint64_t{1} << 63;
+  const std::array<std::array<std::uint64_t, 4>, 12> wrong{{{3, 0, 1, 4096},
+                                                            {kHuge, 0, 1, 4096},
+                                                            {kPing, 3, 1, 4096},
+                                                            {kBurst, kHuge, 1, 4096},
+                                                            {kPing, 2, 1, 4096},  // nobody shares a node
+                                                            {kBurst, 2, 1, 4096},
+                                                            {kPing, 0, 1, 65536},
+                                                            {kBurst, 0, 1, 65537},
+                                                            {kBurst, 0, 1, kHuge},
+                                                            {kPing, 0, 251, 4096},
+                                                            {kBurst, 1, 3 * 32768 + 1, 4096},
+                                                            {kBurst, 0, kHuge, 0}}};
+  for (const auto& order : wrong) {
+    EXPECT_THAT([&] { follow(order); }, ThrowsMessage<ProtocolError>(HasSubstr("calibrating: rank 0 orders task")))
+        << ::testing::PrintToString(order);
+  }
+}
+
 TEST(Calibrate, RefusesRanksBetweenWhichThereIsNoWire) {
   const std::vector<int> node_of{0, 1};
   const auto between = [&](int from, int to) {
@@ -177,7 +216,7 @@ TEST(Calibrate, RefusesRanksBetweenWhichThereIsNoWire) {
     };
   };
   EXPECT_THAT(between(1, 1), ThrowsMessage<InvalidArgument>(HasSubstr("between ranks 1 and 1")));
-  EXPECT_THAT(between(0, 2), ThrowsMessage<InvalidArgument>(HasSubstr("there are ranks 0 to 1")));
+  EXPECT_THAT(between(0, 2), ThrowsMessage<InvalidArgument>(HasSubstr("they must be two of ranks 0 to 1")));
   EXPECT_THAT([] { static_cast<void>(plan_calibration(std::vector<int>{0}, nullptr)); },
               ThrowsMessage<InvalidArgument>(HasSubstr("at least 2 ranks")));
 }

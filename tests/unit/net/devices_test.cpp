@@ -54,6 +54,20 @@ TEST(DeviceCounters, OfThisHostGrow) {
   for (const DeviceUse& device : devices_between("here", before, read_device_counters())) EXPECT_GE(device.sent(), 0);
 }
 
+TEST(DeviceSpeed, IsTheKernelsMegabitsWhereItHasAny) {
+  const test::ScratchFolder scratch;
+  const std::filesystem::path root = scratch.path();
+  write(root / "net/eth0/speed", "25000\n");
+  write(root / "net/down/speed", "-1\n");
+  write(root / "net/zero/speed", "0\n");
+  write(root / "net/odd/speed", "fast\n");
+  write(root / "net/lo/mtu", "65536\n");
+  EXPECT_EQ(read_device_speed("eth0", root.string()), BytesPerSecond{3.125e9});
+  for (const std::string unknown : {"down", "zero", "odd", "lo", "none", "mlx5_0:1"}) {
+    EXPECT_EQ(read_device_speed(unknown, root.string()), std::nullopt) << unknown;
+  }
+}
+
 TEST(DevicesBetween, LeavesOutWhatCameOrWent) {
   const std::vector<DeviceCounters> before{{"eth0", 1, 2}, {"gone", 0, 0}};
   const std::vector<DeviceCounters> after{{"eth0", 5, 12}, {"new", 9, 9}};
