@@ -167,7 +167,7 @@ void BenchSession::print_head(std::string_view what, std::span<const BenchColumn
       fmt::print(to, "# unshaped; bound: copying the bytes that a rank receives in memory, measured in this run\n");
     }
     if (const std::string flags = flags_of(world_, place_.ranks); !flags.empty()) {
-      fmt::print(to, "# {}: more ranks than the {} usable cores, so ranks take turns\n", flags, record::usable_cores());
+      fmt::print(to, "# {}: more ranks than the {} usable cores, so ranks take turns\n", flags, world_.usable_cores());
     }
     fmt::print(to, "# medians of iterations with 95% intervals; an iteration takes as long as its slowest rank\n");
   }

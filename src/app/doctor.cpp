@@ -7,6 +7,7 @@
 
 #include "twinax/base/log.hpp"
 #include "twinax/collective/own_collectives.hpp"
+#include "twinax/net/lanes.hpp"
 
 #include "app/agreement.hpp"
 #include "app/commands.hpp"
@@ -17,7 +18,6 @@
 namespace twinax::app {
 namespace {
 
-constexpr std::uint8_t kControlLane = 4;
 constexpr Seconds kLongestWait{20};
 constexpr char kField = '\x1f';  // between fields: no fact has it
 
@@ -74,9 +74,10 @@ Finding describe_job(const net::World& world) {
 /// On every rank, once MPI has started: the first rank of each host reports for it.
 int examine(net::World& world, HostFacts facts) {
   facts.ranks = static_cast<int>(world.ranks_on_host().size());
+  facts.usable_cores = world.usable_cores();
   const bool speaks = world.ranks_on_host().front() == world.rank();
   const auto control =
-      collective::make_own(world.transport(), collective::Group::first(world.size(), world.rank()), {.lane = kControlLane});
+      collective::make_own(world.transport(), collective::Group::first(world.size(), world.rank()), {.lane = net::lanes::kControl});
   const std::vector<std::string> texts = gather_texts(*control, speaks ? pack(facts) : "");
   std::vector<std::string> hosts;
   std::vector<HostFacts> all_facts;

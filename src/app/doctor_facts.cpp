@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "twinax/base/cores.hpp"
 #include "twinax/base/error.hpp"
 #include "twinax/base/host.hpp"
 #include "twinax/net/shared_memory.hpp"
@@ -33,14 +34,6 @@ std::string first_line(const fs::path& path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) entries.push_back(at->path());
-  std::ranges::sort(entries);
-  return entries;
 }
 
 /// The addresses of this process's network namespace, by device.
@@ -110,8 +103,9 @@ HostFacts read_host_facts(const std::string& root) {
   HostFacts facts;
   facts.host = host_name();
   facts.online_cores = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
-  facts.allowed_cores = record::allowed_cores();
-  facts.quota_cores = record::quota_cores();
+  facts.allowed_cores = CoreSet::allowed().count();
+  facts.quota_cores = quota_cores();
+  facts.usable_cores = usable_cores(static_cast<int>(facts.allowed_cores), facts.quota_cores);
   struct statvfs shared {};
   if (statvfs((base / "dev/shm").c_str(), &shared) == 0) {
     facts.shared_memory = Bytes{static_cast<std::int64_t>(shared.f_blocks) * static_cast<std::int64_t>(shared.f_frsize)};

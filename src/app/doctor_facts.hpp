@@ -24,6 +24,7 @@ struct HostFacts {
   int ranks = 1;  ///< of the job, on this host
   std::int64_t online_cores = 1;
   std::int64_t allowed_cores = 1;  ///< by this rank's affinity
+  std::int64_t usable_cores = 1;   ///< that the ranks here together can keep busy, by all their affinities and the quota
   double quota_cores = 0;          ///< that the cgroup allows; 0 = no limit
   Bytes shared_memory{0};          ///< size of /dev/shm
   bool can_share_memory = false;   ///< memory without a name can be made, and opened by its place in /proc

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "twinax/base/units_text.hpp"
+#include "twinax/net/bootstrap.hpp"
 
 namespace twinax::app {
 namespace {
@@ -20,19 +21,19 @@ constexpr Seconds kCoarsestClock{1e-6};
 constexpr std::array<std::string_view, 5> kFastClocks{"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase"};
 
 Finding judge_cores(const HostFacts& facts) {
-  const std::int64_t wanted = static_cast<std::int64_t>(facts.ranks) * kBusyLanes;
-  const std::string here = fmt::format("{} of {} cores for each rank, {} rank(s) here, {} busy threads a rank", facts.allowed_cores,
-                                       facts.online_cores, facts.ranks, kBusyLanes);
-  if (facts.allowed_cores < kBusyLanes && facts.online_cores >= kBusyLanes) {
+  const std::int64_t wanted = static_cast<std::int64_t>(facts.ranks) * net::kBusyLanes;
+  const std::string here = fmt::format("{} of {} cores for each rank, {} for all {} rank(s) here, {} busy threads a rank",
+                                       facts.allowed_cores, facts.online_cores, facts.usable_cores, facts.ranks, net::kBusyLanes);
+  if (facts.allowed_cores < net::kBusyLanes && facts.online_cores >= net::kBusyLanes) {
     return {
         Standing::Warning, "cores", here,
         "a rank's computing and its communication share a core: mpirun --bind-to none, or, with 2 cores a rank, mpirun --map-by slot:PE=2 "
         "--bind-to core"};
   }
-  if (facts.online_cores < wanted) {
+  if (facts.usable_cores < wanted) {
     return {Standing::Warning, "cores", here,
             fmt::format("lanes share cores, so that waits sleep instead of spinning; {} rank(s) would have a core for each",
-                        std::max<std::int64_t>(1, facts.online_cores / kBusyLanes))};
+                        std::max<std::int64_t>(1, facts.usable_cores / net::kBusyLanes))};
   }
   return {Standing::Ok, "cores", here, ""};
 }
@@ -40,7 +41,7 @@ Finding judge_cores(const HostFacts& facts) {
 Finding judge_quota(const HostFacts& facts) {
   if (facts.quota_cores <= 0) return {Standing::Ok, "CPU quota", "none", ""};
   const std::string text = fmt::format("the time of {:g} of {} core(s)", facts.quota_cores, facts.allowed_cores);
-  const double wanted = static_cast<double>(facts.ranks * std::min<std::int64_t>(facts.allowed_cores, kBusyLanes));
+  const double wanted = static_cast<double>(facts.ranks * std::min<std::int64_t>(facts.allowed_cores, net::kBusyLanes));
   if (facts.quota_cores >= wanted) return {Standing::Ok, "CPU quota", text, ""};
   return {Standing::Warning, "CPU quota", text,
           fmt::format("the container is stopped for part of each period, which looks like a slow network: allow it {:g} cores (docker "

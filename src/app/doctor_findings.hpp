@@ -20,9 +20,6 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-/// Threads of a rank that are busy at once: computing, and communicating.
-inline constexpr int kBusyLanes = 2;
-
 /// What one host's facts mean.
 [[nodiscard]] std::vector<Finding> judge_host(const HostFacts& facts);
 

@@ -7,17 +7,12 @@
 #include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
 #include "twinax/collective/own_collectives.hpp"
+#include "twinax/net/lanes.hpp"
 #include "twinax/net/nic.hpp"
 #include "twinax/net/shaped.hpp"
 
 namespace twinax::app {
 namespace {
-
-constexpr std::uint8_t kStepLane = 1;
-constexpr std::uint8_t kControlLane = 4;
-constexpr std::uint8_t kWorldLane = 5;
-constexpr std::uint8_t kInNodeLane = 6;
-constexpr std::uint8_t kAcrossLane = 7;
 
 bool is_hybrid(const Config& config) {
   return config.text("fsdp.strategy") == "hybrid";
@@ -46,6 +41,15 @@ void check_links(const Config& config, const net::World& world, const std::optio
   if (is_native && world.mpi_comm() == nullptr) {
     throw ConfigError(fmt::format("collective.implementation = \"native\": they are MPI's, and net.transport is \"{}\"; use mpi, or own",
                                   config.text("net.transport")));
+  }
+  if (is_native && !config.text("collective.tune").empty()) {
+    throw ConfigError("collective.tune: MPI chooses for itself; leave it out with collective.implementation = \"native\"");
+  }
+  if (is_native && config.text("collective.algorithm") != "auto") {
+    throw ConfigError(
+        fmt::format("collective.algorithm = \"{}\": MPI chooses for itself; leave it out with collective.implementation = "
+                    "\"native\"",
+                    config.text("collective.algorithm")));
   }
   if (const int per_node = ranks_per_node(config, world, ranks); is_hybrid(config) && ranks % per_node != 0) {
     throw ConfigError(fmt::format(
@@ -100,8 +104,8 @@ Links::Links(net::World& world, const Config& config, const collective::Group& g
   }
   counted_ = std::make_unique<net::CountedTransport>(*below);
   connect_steps(world, config, profile.has_value(), request.choices);
-  control_ =
-      collective::make_own(world.transport(), group, {.lane = kControlLane, .activity = &world.activities()[1], .clock = &world.clock()});
+  control_ = collective::make_own(world.transport(), group,
+                                  {.lane = net::lanes::kControl, .activity = &world.activities()[1], .clock = &world.clock()});
 }
 
 /// Collective on the world; ranks outside the group want none, but take part in making it.
@@ -111,7 +115,8 @@ void Links::share_memory(net::World& world, const Config& config, bool is_shaped
                      std::ranges::all_of(node_group_.ranks, is_here);
   std::int64_t heap = wants ? buffers.value : 0;
   std::vector<std::int64_t> heaps(static_cast<std::size_t>(world.size()));
-  const auto everyone = collective::make_own(world.transport(), collective::Group::first(world.size(), world.rank()), {.lane = kWorldLane});
+  const auto everyone =
+      collective::make_own(world.transport(), collective::Group::first(world.size(), world.rank()), {.lane = net::lanes::kWorld});
   everyone->all_gather_bytes(std::as_bytes(std::span(&heap, 1)), std::as_writable_bytes(std::span(heaps)), net::Purpose::Control);
   heap = *std::ranges::max_element(heaps);
   if (heap == 0) return;
@@ -126,7 +131,8 @@ void Links::share_memory(net::World& world, const Config& config, bool is_shaped
                                                        Bytes{heap});
     }
   } catch (const SystemError& error) {
-    if (group_.index == 0) log_warn(fmt::format("ranks of this host send messages, since they have no memory in common: {}", error.what()));
+    if (wants && node_group_.index == 0)
+      log_warn(fmt::format("ranks of this host send messages, since they have no memory in common: {}", error.what()));
   }
 }
 
@@ -146,22 +152,23 @@ std::unique_ptr<collective::Collectives> Links::connect(net::World& world, const
     counted->add(to_rank, Bytes{bytes}, purpose);
   };
   auto own = collective::make_own(*counted_, group, options);
-  if (choices_.empty()) choices_ = collective::to_text(own->choices());
+  if (options.lane == net::lanes::kStep) choices_ = collective::to_text(own->choices());
   return own;
 }
 
 void Links::connect_steps(net::World& world, const Config& config, bool is_shaped, const std::vector<collective::Choice>& choices) {
   const bool has_nodes = is_hybrid(config);
   if (has_nodes) {
-    in_node_ = connect(world, config, node_group_,
-                       {.lane = kInNodeLane, .choices = choices, .ranks_per_node = ranks_per_node_, .node = node_.get()}, is_shaped);
+    in_node_ = connect(world, config, node_group_, {.lane = net::lanes::kInNode, .ranks_per_node = ranks_per_node_, .node = node_.get()},
+                       is_shaped);
     const int place = group_.index % ranks_per_node_;
     across_ = connect(world, config, part_of(group_, place, ranks_per_node_, group_.size() / ranks_per_node_),
-                      {.lane = kAcrossLane, .choices = choices}, is_shaped);
+                      {.lane = net::lanes::kAcross}, is_shaped);
   }
-  all_ = connect(world, config, group_,
-                 {.lane = kStepLane, .choices = choices, .ranks_per_node = ranks_per_node_, .node = has_nodes ? nullptr : node_.get()},
-                 is_shaped);
+  all_ =
+      connect(world, config, group_,
+              {.lane = net::lanes::kStep, .choices = choices, .ranks_per_node = ranks_per_node_, .node = has_nodes ? nullptr : node_.get()},
+              is_shaped);
 }
 
 std::vector<std::int64_t> Links::sent() const {

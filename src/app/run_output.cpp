@@ -58,6 +58,7 @@ record::Environment environment_of(const net::World& world, const Config& config
   record::Environment environment = record::this_environment();
   environment.hosts = record::describe_hosts(std::span(world.hosts()).first(static_cast<std::size_t>(ranks)));
   environment.ranks = ranks;
+  environment.cores = world.usable_cores();
   environment.ranks_per_node = ranks_per_node;
   environment.mpi = world.mpi_version();
   environment.ucx = net::ucx_version();
@@ -70,7 +71,7 @@ record::Environment environment_of(const net::World& world, const Config& config
 }
 
 std::string flags_of(const net::World& world, int ranks) {
-  return std::min<std::int64_t>(ranks, std::ssize(world.ranks_on_host())) > record::usable_cores() ? "oversubscribed" : "";
+  return std::min<std::int64_t>(ranks, std::ssize(world.ranks_on_host())) > world.usable_cores() ? "oversubscribed" : "";
 }
 
 RunOutput::RunOutput(net::World& world, const RunRequest& request, const RunSummary& summary, const std::string& choices, int ranks,

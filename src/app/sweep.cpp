@@ -12,6 +12,7 @@
 #include "twinax/base/toml.hpp"
 #include "twinax/base/units_text.hpp"
 #include "twinax/collective/own_collectives.hpp"
+#include "twinax/net/lanes.hpp"
 #include "twinax/record/read_record.hpp"
 #include "twinax/record/run_record.hpp"
 #include "twinax/record/sweep_index.hpp"
@@ -38,7 +39,8 @@ class Sweep {
         command_(std::move(command)),
         out_(arguments.out.empty() ? std::filesystem::path("results") / file.name : std::filesystem::path(arguments.out)),
         points_(points_of(file)),
-        control_(collective::make_own(world.transport(), collective::Group::first(world.size(), world.rank()), {.lane = kLane})),
+        control_(
+            collective::make_own(world.transport(), collective::Group::first(world.size(), world.rank()), {.lane = net::lanes::kSweep})),
         fitted_(points_.size()),
         leaves_out_(points_.size(), false),
         times_(points_.size()),
@@ -59,8 +61,6 @@ class Sweep {
   }
 
  private:
-  static constexpr std::uint8_t kLane = 3;
-
   [[nodiscard]] bool is_root() const { return world_.rank() == 0; }
 
   [[nodiscard]] std::filesystem::path path_of(std::size_t point, std::int64_t repeat) const {

@@ -12,6 +12,7 @@
 #include "twinax/base/units_text.hpp"
 #include "twinax/collective/own_collectives.hpp"
 #include "twinax/fsdp/bound.hpp"
+#include "twinax/net/lanes.hpp"
 #include "twinax/step/live_executor.hpp"
 #include "twinax/step/virtual_executor.hpp"
 
@@ -80,7 +81,7 @@ struct Prepared {
   Prepared(net::World& world, const RunRequest& request, Workload& its_workload, const collective::Group& group)
       : workload(its_workload),
         shards(shards_of(request.config, world, group.size())),
-        control(collective::make_own(world.transport(), group, {.lane = kControlLane})) {
+        control(collective::make_own(world.transport(), group, {.lane = net::lanes::kTraining})) {
     const std::string given = product_choices(request.choices);
     workload.matmul().set_choices(tensor::parse_choices(given));
     (void)workload.measure(shards, 1, world.clock());  // each product's backend is chosen at its first use
@@ -89,7 +90,6 @@ struct Prepared {
     times = workload.measure(shards, kMeasurements, world.clock());
     rate = median_rate(*control, times);
   }
-  static constexpr std::uint8_t kControlLane = 2;
   Workload& workload;
   int shards;
   std::unique_ptr<collective::Collectives> control;

@@ -108,7 +108,9 @@ std::vector<KeyDeclaration> run_keys() {
       text("collective.algorithm", "auto",
            "of the own implementation; auto = direct inside a node, hierarchical over nodes, rings under a profile",
            {"auto", "ring", "pairwise", "exchange", "recursive", "direct", "hierarchical"}),
-      text("collective.tune", "", "file of algorithms by size, as measured on this machine; they come before collective.algorithm"),
+      text("collective.tune", "",
+           "file of algorithms by size, as measured on this machine; they come before collective.algorithm; under \"hybrid\" for "
+           "collectives of all ranks alone"),
 
       text("emulate.accelerator", "none", "accelerator that a rank stands for, a name of its catalog; sets the dilation"),
       integer("emulate.accelerators", "1", 1, 1e6, "accelerators that a rank stands for, which share its network"),

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "twinax/base/error.hpp"
+#include "twinax/net/lanes.hpp"
 
 #include "collective/sizes.hpp"
 
@@ -17,14 +18,13 @@ Channel::Channel(net::Transport& transport, Group group, std::uint8_t lane, Byte
       activity_(activity),
       clock_(clock) {
   check_member(group_, transport.rank());
-  constexpr std::uint8_t kLargestLane = 0x3f;  // tags stay below 2^22, which every MPI has
-  if (lane > kLargestLane) throw InvalidArgument("lane " + std::to_string(lane) + " of a tag is over " + std::to_string(kLargestLane));
+  if (lane > net::lanes::kLargest) {
+    throw InvalidArgument("lane " + std::to_string(lane) + " of a tag is over " + std::to_string(net::lanes::kLargest));
+  }
 }
 
 void Channel::begin(std::string_view name, net::Purpose purpose) {
-  constexpr std::uint32_t kSequenceBits = 14;
-  sequence_ = (sequence_ + 1) & ((1U << kSequenceBits) - 1);
-  tag_ = {(lane_ << kSequenceBits) | sequence_};
+  tag_ = net::lanes::tag(lane_, ++sequence_);
   purpose_ = purpose;
   name_ = name;
 }
@@ -41,7 +41,12 @@ void Channel::wait(net::Request& request, int peer_index) {
   if (request.is_done()) return;
   if (activity_ != nullptr && clock_ != nullptr)
     activity_->wait_for(name_, group_.ranks[static_cast<std::size_t>(peer_index)], clock_->now());
-  transport_.wait(request);
+  try {
+    transport_.wait(request);
+  } catch (...) {
+    sends_.clear();  // before the caller's buffers go
+    throw;
+  }
 }
 
 void Channel::send_later(std::span<const std::byte> data, int to_index) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "twinax/net/lanes.hpp"
 #include "twinax/net/transport.hpp"
 
 namespace twinax::net {
@@ -36,7 +37,7 @@ enum class ActiveStream : std::uint8_t { RequestHeader, RequestPayload, ReplyHea
 
 /// A stream's tag.
 constexpr Tag active_tag(std::uint8_t lane, ActiveStream stream) {
-  return {(std::uint32_t{lane} << 14) | static_cast<std::uint32_t>(stream)};
+  return lanes::tag(lane, static_cast<std::uint32_t>(stream));
 }
 
 /// As it is sent.

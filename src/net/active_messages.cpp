@@ -20,8 +20,7 @@ namespace {
 constexpr Seconds kPatience{0.5};  // with a call that is dropped in flight
 
 void check(const ActiveOptions& options, std::size_t handlers) {
-  constexpr std::uint8_t kLargestLane = 0x3f;
-  if (options.lane > kLargestLane) throw InvalidArgument(fmt::format("lane {} of a tag is over {}", options.lane, kLargestLane));
+  if (options.lane > lanes::kLargest) throw InvalidArgument(fmt::format("lane {} of a tag is over {}", options.lane, lanes::kLargest));
   if (options.largest_payload.value < 0 || options.largest_payload.value > std::numeric_limits<std::int32_t>::max()) {
     throw InvalidArgument(
         fmt::format("the largest payload of active messages must be from 0 to 2^31 - 1 bytes, not {}", options.largest_payload.value));

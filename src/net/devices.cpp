@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "twinax/base/host.hpp"
 #include "twinax/base/units_text.hpp"
 
 namespace twinax::net {
@@ -22,13 +23,6 @@ std::optional<std::int64_t> read_number(const fs::path& path) {
   std::ifstream file(path);
   std::int64_t number = 0;
   return file >> number ? std::optional(number) : std::nullopt;
-}
-
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) entries.push_back(at->path());
-  return entries;
 }
 
 void add(std::vector<DeviceCounters>& devices, const std::string& name, const fs::path& received, const fs::path& sent, std::int64_t unit) {

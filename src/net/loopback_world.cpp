@@ -66,6 +66,7 @@ class LoopbackJob {
   std::vector<LaneActivities> activities;
   std::vector<std::string> hosts;
   std::vector<int> all_ranks;
+  int cores = twinax::usable_cores(CoreSet::allowed().count(), quota_cores());
 
  private:
   [[nodiscard]] std::vector<RankState> look() const {
@@ -102,11 +103,9 @@ class LoopbackWorld final : public World {
   LoopbackWorld(LoopbackJob& job, int rank)
       : job_(job),
         rank_(rank),
-        context_{.clock = &job.clock,
-                 .ending = &job.fabric.ending(),
-                 .activity = &job.activities[static_cast<std::size_t>(rank)][1],
-                 .has_spare_cores = has_spare_cores(job.fabric.size()),
-                 .has_core_each = bound_cores() >= job.fabric.size()},
+        context_(with_cores(
+            {.clock = &job.clock, .ending = &job.fabric.ending(), .activity = &job.activities[static_cast<std::size_t>(rank)][1]},
+            job.fabric.size(), job.cores)),
         transport_(job.fabric.attach(rank, context_)) {}
 
   [[nodiscard]] Transport& transport() const override { return *transport_; }
@@ -115,6 +114,7 @@ class LoopbackWorld final : public World {
   [[nodiscard]] LaneActivities& activities() const override { return job_.activities[static_cast<std::size_t>(rank_)]; }
   [[nodiscard]] const std::vector<std::string>& hosts() const override { return job_.hosts; }
   [[nodiscard]] const std::vector<int>& ranks_on_host() const override { return job_.all_ranks; }
+  [[nodiscard]] int usable_cores() const override { return job_.cores; }
   [[nodiscard]] const MpiComm* mpi_comm() const override { return nullptr; }
   [[nodiscard]] std::string mpi_version() const override { return {}; }
   [[nodiscard]] std::shared_ptr<std::byte[]> share(Bytes size) override { return job_.fabric.share(rank_, size); }

@@ -55,6 +55,15 @@ std::vector<int> gather_nodes(const MpiComm& world, int first_on_node) {
   return nodes;
 }
 
+/// The number of cores that one of the host's ranks may run on.
+int join_cores(const MpiComm& host) {
+  CoreSet cores = CoreSet::allowed();
+  const int words = narrow<int>(cores.words().size());
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, cores.words().data(), words, MPI_UINT64_T, MPI_BOR, host.get()),
+            "joining the cores of a host's ranks");
+  return cores.count();
+}
+
 class MpiWorld final : public World {
  public:
   MpiWorld(Seconds longest_wait, const ProcessTransport& make)
@@ -64,11 +73,8 @@ class MpiWorld final : public World {
         hosts_(tell_apart(gather_hosts(world_), gather_nodes(world_, ranks_on_host_.front()))),
         board_(map_in_common(host_, PeerBoard::size(host_.size())), ranks_on_host_, narrow<std::size_t>(host_.rank()),
                hosts_[narrow<std::size_t>(world_.rank())]),
-        context_{.clock = &clock_,
-                 .ending = &ending_,
-                 .activity = &activities_[1],
-                 .has_spare_cores = has_spare_cores(host_.size()),
-                 .has_core_each = bound_cores() >= host_.size()},
+        cores_(twinax::usable_cores(join_cores(host_), quota_cores())),
+        context_(with_cores({.clock = &clock_, .ending = &ending_, .activity = &activities_[1]}, host_.size(), cores_)),
         transport_(make(world_, context_, hosts_)) {
     watchdog_.emplace(WatchdogOptions{.clock = &clock_,
                                       .longest_wait = longest_wait,
@@ -76,7 +82,7 @@ class MpiWorld final : public World {
                                       .beat = [this] { board_.beat(activities_, clock_.now()); },
                                       .look = [this] { return board_.look(clock_.now()); },
                                       .end = [this](const std::string& text, const std::vector<RankState>& ranks) { end(text, ranks); }});
-    if (world_.rank() == 0 && bound_cores() < 2 && sysconf(_SC_NPROCESSORS_ONLN) > 1) {
+    if (world_.rank() == 0 && CoreSet::allowed().count() < kBusyLanes && sysconf(_SC_NPROCESSORS_ONLN) > 1) {
       log_warn(
           "this rank is bound to 1 core, which its computing and its communication share: start with mpirun --bind-to none, or --map-by "
           "slot:PE=2 --bind-to core");
@@ -89,6 +95,7 @@ class MpiWorld final : public World {
   [[nodiscard]] LaneActivities& activities() const override { return activities_; }
   [[nodiscard]] const std::vector<std::string>& hosts() const override { return hosts_; }
   [[nodiscard]] const std::vector<int>& ranks_on_host() const override { return ranks_on_host_; }
+  [[nodiscard]] int usable_cores() const override { return cores_; }
   [[nodiscard]] const MpiComm* mpi_comm() const override { return &world_; }
   [[nodiscard]] std::string mpi_version() const override { return MpiEnv::library_version(); }
   [[nodiscard]] std::shared_ptr<std::byte[]> share(Bytes size) override { return map_in_common(host_, size); }
@@ -141,6 +148,7 @@ class MpiWorld final : public World {
   std::vector<int> ranks_on_host_;
   std::vector<std::string> hosts_;
   PeerBoard board_;
+  int cores_;
   WaitContext context_;
   std::unique_ptr<Transport> transport_;
   std::optional<Watchdog> watchdog_;  // last: it looks at all of the above

@@ -186,6 +186,9 @@ void ShapedTransport::take_stamps(InMessage& message) {
     const std::size_t bytes = message.into.empty() ? 0 : piece(message.into, k).size();
     const Seconds duration = time_of(bytes, message.from);
     const Seconds arrival{message.stamps[k].arrival_s};
+    if (!std::isfinite(arrival.value)) {
+      throw ProtocolError(fmt::format("rank {} stamped a chunk's arrival as {}: a time was expected", message.from, arrival.value));
+    }
     arrivals_.push_back(
         {.first_byte = arrival - duration, .last_byte = arrival, .duration = duration, .nic = &nic_to(message.from), .message = &message});
   }

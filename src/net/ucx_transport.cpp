@@ -1,6 +1,7 @@
 #include "twinax/net/ucx_transport.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "twinax/base/log.hpp"
 #include "twinax/base/narrow.hpp"
 #include "twinax/net/mpi_comm.hpp"
+#include "twinax/net/mpi_env.hpp"
 
 #include "net/mpi_exchange.hpp"
 #include "net/ucx_peers.hpp"
@@ -109,7 +111,8 @@ class UcxPending final : public Pending {
     if (wires_.progress_until(kPatience, is_complete)) return;
     wires_.peers.abandon(peer());
     if (wires_.progress_until(kPatience, is_complete)) return;
-    log_error(fmt::format("a message to or from rank {} was abandoned in flight", peer()));
+    log_error(fmt::format("a message to or from rank {} can't be given up while UCX is at its buffer: this rank aborts the job", peer()));
+    MpiEnv::abort(EXIT_FAILURE);
   }
 
   Wires& wires_;

@@ -6,6 +6,7 @@
 
 #include <sched.h>
 
+#include "twinax/base/cores.hpp"
 #include "twinax/base/error.hpp"
 
 namespace twinax::net {
@@ -22,12 +23,6 @@ constexpr Seconds kLateAfter{0.1};
 constexpr double kLatePauseShare = 0.01;  // of the wait so far
 constexpr Seconds kLongestLatePause{5e-3};
 constexpr Seconds kLongestSleep{0.05};
-
-void relax_core() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
 
 /// Timer slack belongs to a thread: set at its first sleep.
 void make_sleeps_precise() {

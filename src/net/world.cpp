@@ -6,14 +6,16 @@
 
 #include "twinax/base/error.hpp"
 #include "twinax/net/bootstrap.hpp"
+#include "twinax/net/lanes.hpp"
 #include "twinax/net/transports.hpp"
 
 namespace twinax::net {
 namespace {
 
-constexpr Tag kBarrier{0x3fU << 14};
-constexpr Tag kLength{(0x3fU << 14) + 1};
-constexpr Tag kText{(0x3fU << 14) + 2};
+constexpr Tag kBarrier = lanes::tag(lanes::kBootstrap, 0);
+constexpr Tag kLength = lanes::tag(lanes::kBootstrap, 1);
+constexpr Tag kText = lanes::tag(lanes::kBootstrap, 2);
+constexpr std::int64_t kLongestText = 1 << 20;
 constexpr Seconds kShortestPause{20e-6};
 constexpr Seconds kLongestPause{5e-3};
 
@@ -51,11 +53,11 @@ void World::sleep_barrier() {
 std::optional<std::string> World::first_error(const std::optional<std::string>& mine) {
   constexpr std::int64_t kNone = -1;
   const auto send = [&](const std::optional<std::string>& text, int to) {
-    std::int64_t length = text ? static_cast<std::int64_t>(text->size()) : kNone;
+    std::int64_t length = text ? std::min(std::ssize(*text), kLongestText) : kNone;
     Request request = transport().send(bytes_of(length), to, kLength, Purpose::Control);
     sleep_until_done(request);
     if (!text) return;
-    request = transport().send(std::as_bytes(std::span(*text)), to, kText, Purpose::Control);
+    request = transport().send(std::as_bytes(std::span(*text).first(static_cast<std::size_t>(length))), to, kText, Purpose::Control);
     sleep_until_done(request);
   };
   const auto receive = [&](int from) -> std::optional<std::string> {
@@ -63,6 +65,10 @@ std::optional<std::string> World::first_error(const std::optional<std::string>& 
     Request request = transport().receive(bytes_of(length), from, kLength);
     sleep_until_done(request);
     if (length == kNone) return std::nullopt;
+    if (length < 0 || length > kLongestText) {
+      throw ProtocolError(
+          fmt::format("rank {} announced an error's text of {} bytes: from 0 to {} are allowed", from, length, kLongestText));
+    }
     std::string text(static_cast<std::size_t>(length), ' ');
     request = transport().receive(std::as_writable_bytes(std::span(text)), from, kText);
     sleep_until_done(request);

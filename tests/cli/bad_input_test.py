@@ -102,6 +102,8 @@ class BadInput(CommandTest):
     def test_native_collectives_need_mpi_and_can_not_be_shaped(self):
         self.assert_refused(self.train(2, collective__implementation="native"), "collective.implementation", "mpi")
         self.assert_refused(self.train(2, "mpi", collective__implementation="native", net__profile="ethernet-1g"), "net.profile")
+        self.assert_refused(self.train(2, "mpi", collective__implementation="native", collective__algorithm="ring"), "collective.algorithm", "ring")
+        self.assert_refused(self.train(2, "mpi", collective__implementation="native", collective__tune="x.toml"), "collective.tune")
 
     def test_refuses_ranks_of_threads_under_mpi(self):
         result = run([BINARY, "train", EXPERIMENT, "--ranks", 2])

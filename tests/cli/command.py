@@ -38,11 +38,11 @@ def environment_of(transport):
     return UCX_WIRES.get(transport, {})
 
 
-def launch(ranks, transport):
+def launch(ranks, transport, mpirun=MPIRUN):
     """The words before a subcommand's arguments, and those after."""
     if transport == "loopback":
         return [BINARY], ["--set", "net.transport=loopback", "--ranks", ranks]
-    return [*MPIRUN, "-n", ranks, BINARY], ["--set", f"net.transport={transport.split('_')[0]}"]
+    return [*mpirun, "-n", ranks, BINARY], ["--set", f"net.transport={transport.split('_')[0]}"]
 
 
 class CommandTest(unittest.TestCase):
@@ -58,9 +58,9 @@ class CommandTest(unittest.TestCase):
         self.text = self.folder / "text.txt"
         self.text.write_text(text)
 
-    def train(self, ranks=1, transport="loopback", extra=(), timeout=60, **keys):
+    def train(self, ranks=1, transport="loopback", extra=(), timeout=60, mpirun=MPIRUN, **keys):
         """One small run; keys with dots are written with two underscores."""
-        before, after = launch(ranks, transport)
+        before, after = launch(ranks, transport, mpirun)
         settings = {**SMALL, "data.path": self.text, **{k.replace("__", "."): v for k, v in keys.items()}}
         sets = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
         return run([*before, "train", EXPERIMENT, *after, "--quiet", *sets, *extra], timeout, environment_of(transport))

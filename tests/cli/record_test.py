@@ -1,11 +1,12 @@
 """What a run's record says about memory, bytes, bounds and time is true."""
 import json
+import os
 import unittest
 
 import h5py
 import numpy as np
 
-from command import BINARY, EXPERIMENT, CommandTest, run
+from command import BINARY, EXPERIMENT, MPIRUN, CommandTest, run
 
 RANKS = 4
 
@@ -16,6 +17,14 @@ class Record(CommandTest):
         result = self.train(ranks, transport, record__path=path, **options)
         self.assertEqual(result.code, 0, result.err)
         return h5py.File(path)
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core: ranks can't have one each")
+    def test_ranks_that_are_bound_to_cores_of_their_own_are_not_too_many(self):
+        path = self.folder / "run.h5"
+        self.train(2, "mpi", mpirun=[MPIRUN[0], "--bind-to", "core"], record__path=path, train__steps=2)
+        with h5py.File(path) as file:
+            self.assertEqual(file["environment"].attrs["cores"], 2)
+            self.assertEqual(file.attrs["flags"], b"")
 
     def test_persistent_state_is_sixteen_bytes_a_parameter_over_the_ranks(self):
         for ranks in (2, 4):

@@ -340,7 +340,8 @@ TEST_P(ActiveMessagesContract, RefusesAForgedHeaderFromAPeer) {
     }
     Request forged;
     ActiveWire wire = write_header({.kind = ActiveKind::Request, .handler = kEcho, .id = 0, .bytes = std::uint64_t{1} << 62});
-    if (transport.rank() == 0) forged = transport.send(wire, victim, active_tag(5, ActiveStream::RequestHeader), Purpose::Control);
+    if (transport.rank() == 0)
+      forged = transport.send(wire, victim, active_tag(lanes::kActive, ActiveStream::RequestHeader), Purpose::Control);
     if (messages != nullptr) {
       const std::string expected = "active messages from rank 0: request 0 announces 4611686018427387904 bytes, at most 1000 are allowed";
       const auto serve = [&] {

@@ -102,7 +102,7 @@ class Victim {
 
  private:
   net::WaitContext context() { return {.clock = &clock_, .ending = &ending_}; }
-  static net::Tag tag(Script& script) { return net::active_tag(5, static_cast<net::ActiveStream>(script.byte() % 4)); }
+  static net::Tag tag(Script& script) { return net::active_tag(net::lanes::kActive, static_cast<net::ActiveStream>(script.byte() % 4)); }
   static std::vector<std::byte> header(Script& script) {
     net::ActiveHeader fields;
     fields.kind = static_cast<net::ActiveKind>(script.byte() % 6);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "twinax/base/units.hpp"
+#include "twinax/net/lanes.hpp"
 #include "twinax/net/transport.hpp"
 #include "twinax/net/waiter.hpp"
 
@@ -45,10 +46,10 @@ struct ActiveHandler {
 
 /// Limits; the same on all ranks.
 struct ActiveOptions {
-  std::uint8_t lane = 5;           ///< of the tags: its own among all that share the transport
-  Bytes largest_payload = mib(4);  ///< of a request and of a reply
-  int requests_in_flight = 16;     ///< to one peer
-  int queue = 64;                  ///< requests that are being received, served or answered here, from all peers together
+  std::uint8_t lane = lanes::kActive;  ///< of the tags: its own among all that share the transport
+  Bytes largest_payload = mib(4);      ///< of a request and of a reply
+  int requests_in_flight = 16;         ///< to one peer
+  int queue = 64;                      ///< requests that are being received, served or answered here, from all peers together
 };
 
 struct ActiveState;

@@ -35,7 +35,7 @@ class World {
   [[nodiscard]] int rank() const { return transport().rank(); }
   /// The number of ranks.
   [[nodiscard]] int size() const { return transport().size(); }
-  /// What ranks talk through. Tags of lane 0x3f are the world's own.
+  /// What ranks talk through. Tags of lanes::kBootstrap are the world's own.
   [[nodiscard]] virtual Transport& transport() const = 0;
   /// The host's clock.
   [[nodiscard]] virtual Clock& clock() const = 0;
@@ -47,6 +47,8 @@ class World {
   [[nodiscard]] virtual const std::vector<std::string>& hosts() const = 0;
   /// The ranks that share memory, a clock and sight of each other's processes with this one: its node.
   [[nodiscard]] virtual const std::vector<int>& ranks_on_host() const = 0;
+  /// Cores that the ranks of this node together can keep busy: all that one of them may run on, or the cgroup's quota if that is less.
+  [[nodiscard]] virtual int usable_cores() const = 0;
   /// The communicator of all ranks; null where ranks are threads.
   [[nodiscard]] virtual const MpiComm* mpi_comm() const = 0;
   /// The MPI library and its version, "Open MPI v4.1.4"; empty where ranks are threads.
@@ -65,6 +67,9 @@ class World {
  private:
   void sleep_until_done(Request& request);
 };
+
+/// Threads of a rank that are busy at a time: computing and communicating.
+inline constexpr int kBusyLanes = 2;
 
 /// How a job begins.
 struct WorldOptions {

@@ -62,7 +62,7 @@ struct Calibration {
 };
 
 /// Measures the wire. Collective on the ranks of the plan; they look without sleeping (unless `poll` says so). Nothing else is sent
-/// meanwhile. Tags are those of lane 0x3e.
+/// meanwhile. Tags are those of lanes::kCalibration.
 [[nodiscard]] Calibration calibrate(Transport& transport, const WaitContext& context, const CalibrationPlan& plan,
                                     const CalibrationOptions& options);
 

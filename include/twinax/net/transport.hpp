@@ -16,8 +16,8 @@ enum class Purpose : std::uint8_t { Control, Parameters, Gradients, Metrics };
 /// The names of the purposes, in the order of their values.
 inline constexpr std::array<std::string_view, 4> kPurposes{"control", "parameters", "gradients", "metrics"};
 
-/// Matches a send with its receive, together with the two ranks. The high byte is the lane or service, so that lanes can't match each
-/// other's messages.
+/// Matches a send with its receive, together with the two ranks. lanes.hpp says how it is made, so that lanes can't match
+/// each other's messages.
 struct Tag {
   std::uint32_t value = 0;
   friend bool operator==(Tag, Tag) = default;

@@ -13,7 +13,7 @@ struct Environment {
   std::int64_t ranks = 1;
   std::int64_t ranks_per_node = 1;
   std::string cpu{};
-  std::int64_t cores = 1;  ///< that this process may use
+  std::int64_t cores = 1;  ///< of rank 0's host, that its ranks together can keep busy: their affinity, and the cgroup's quota
   std::string mpi{};
   std::string ucx{};
   std::string hdf5;
@@ -32,16 +32,8 @@ struct Environment {
 [[nodiscard]] std::string describe_hosts(std::span<const std::string> host_of_rank);
 /// The processor's name, from a text like /proc/cpuinfo's; "unknown" if it isn't there.
 [[nodiscard]] std::string cpu_model(std::string_view cpuinfo);
-/// How many cores this process may use at once: the affinity mask, or the cgroup's quota rounded up if that is less.
-[[nodiscard]] std::int64_t usable_cores();
-/// How many cores this process's affinity allows.
-[[nodiscard]] std::int64_t allowed_cores();
-/// Cores whose time the cgroup allows, at most: "1.5" under `docker --cpus 1.5`; 0 if there is no limit.
-[[nodiscard]] double quota_cores();
 /// Whether the HDF5 library was built for files that several ranks write.
 [[nodiscard]] bool is_hdf5_parallel();
-/// Cores allowed by a text like cpu.max's ("150000 100000" is 1.5); 0 if there is no limit.
-[[nodiscard]] double quota_of(std::string_view cpu_max);
 /// The commit that this program was built from, "-dirty" added if files differed; "unknown" outside a repository.
 [[nodiscard]] std::string git_revision();
 /// The compiler, its version and the build type.

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "twinax/base/cores.hpp"
 #include "twinax/base/error.hpp"
 
 namespace twinax::collective::direct {
@@ -15,12 +16,6 @@ constexpr std::size_t kLine = 64;
 constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 /// A few microseconds: more than a peer that is in the same operation takes, less than a sleep costs.
 constexpr int kSpins = 200;
-
-void relax_core() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 

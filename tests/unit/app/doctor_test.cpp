@@ -22,7 +22,7 @@ HostFacts good_host(const std::string& name = "a") {
   HostFacts facts;
   facts.host = name;
   facts.ranks = 2;
-  facts.online_cores = facts.allowed_cores = 8;
+  facts.online_cores = facts.allowed_cores = facts.usable_cores = 8;
   facts.shared_memory = Bytes{1LL << 30};
   facts.can_share_memory = true;
   facts.clock_source = "tsc";
@@ -73,7 +73,12 @@ TEST(Doctor, ComparesCoresWithBusyThreadsOfAllRanks) {
   facts.ranks = 5;
   EXPECT_EQ(about("cores", facts).standing, Standing::Warning);
   EXPECT_THAT(about("cores", facts).advice, HasSubstr("4 rank(s) would have a core for each"));
-  facts.online_cores = facts.allowed_cores = 1;  // one core can't be bound better
+  facts.usable_cores = 2;  // of a container on a large host
+  EXPECT_THAT(about("cores", facts).advice, HasSubstr("1 rank(s) would have a core for each"));
+  facts.allowed_cores = 2;
+  facts.usable_cores = 10;  // each rank is bound to two cores of its own
+  EXPECT_EQ(about("cores", facts).standing, Standing::Ok);
+  facts.online_cores = facts.allowed_cores = facts.usable_cores = 1;  // one core can't be bound better
   facts.ranks = 1;
   EXPECT_THAT(about("cores", facts).advice, HasSubstr("lanes share cores"));
 }

@@ -70,9 +70,9 @@ struct Scripted {
   explicit Scripted(const ActiveOptions& options = {})
       : messages(transport, {.clock = &clock, .ending = &ending}, options, {{"echo", Purpose::Control, &echo}}) {}
   void deliver(ActiveStream stream, const ActiveHeader& header) {
-    transport.deliver(1, active_tag(5, stream), message_of(write_header(header)));
+    transport.deliver(1, active_tag(lanes::kActive, stream), message_of(write_header(header)));
   }
-  void deliver(ActiveStream stream, std::vector<std::byte> payload) { transport.deliver(1, active_tag(5, stream), std::move(payload)); }
+  void deliver(ActiveStream stream, std::vector<std::byte> payload) { transport.deliver(1, active_tag(lanes::kActive, stream), std::move(payload)); }
   void serve() {
     while (messages.progress()) {
     }
@@ -143,11 +143,11 @@ TEST(ActiveMessages, LeaveRequestsWithTheirSenderWhileTheQueueIsFull) {
       rank.deliver(ActiveStream::RequestHeader, {.kind = ActiveKind::Request, .handler = 0, .id = id, .bytes = 0});
     rank.serve();
     EXPECT_EQ(rank.messages.queued(), 2);
-    EXPECT_EQ(rank.transport.sent(active_tag(5, ActiveStream::ReplyHeader)).size(), 2U);
+    EXPECT_EQ(rank.transport.sent(active_tag(lanes::kActive, ActiveStream::ReplyHeader)).size(), 2U);
     rank.transport.complete_sends(true);
     rank.serve();
     EXPECT_EQ(rank.messages.queued(), 0);
-    EXPECT_EQ(rank.transport.sent(active_tag(5, ActiveStream::ReplyHeader)).size(), 5U);
+    EXPECT_EQ(rank.transport.sent(active_tag(lanes::kActive, ActiveStream::ReplyHeader)).size(), 5U);
     throw Over{};
   });
 }
@@ -178,7 +178,7 @@ TEST(ActiveMessages, RefuseAPayloadOfAnotherSizeThanAnnounced) {
   rank.deliver(ActiveStream::RequestHeader, {.kind = ActiveKind::Request, .handler = 0, .id = 0, .bytes = 8});
   rank.deliver(ActiveStream::RequestPayload, std::vector<std::byte>(9));
   EXPECT_THAT([&] { rank.serve(); }, ThrowsMessage<InvalidArgument>(HasSubstr("from rank 1")));
-  EXPECT_TRUE(rank.transport.sent(active_tag(5, ActiveStream::ReplyHeader)).empty());
+  EXPECT_TRUE(rank.transport.sent(active_tag(lanes::kActive, ActiveStream::ReplyHeader)).empty());
 }
 
 TEST(ActiveMessages, AreOfNoUseOnceACallWasGivenUpInFlight) {

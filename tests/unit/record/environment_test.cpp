@@ -34,18 +34,6 @@ TEST(CpuModel, IsUnknownWhereItIsNotSaid) {
   EXPECT_EQ(cpu_model("model name\nflags : x\n"), "unknown");
 }
 
-TEST(QuotaOf, IsCoresOfAPeriod) {
-  EXPECT_EQ(quota_of("150000 100000\n"), 1.5);
-  EXPECT_EQ(quota_of("50000 100000"), 0.5);
-}
-
-TEST(QuotaOf, IsZeroWithoutALimit) {
-  EXPECT_EQ(quota_of("max 100000\n"), 0);
-  EXPECT_EQ(quota_of(""), 0);
-  EXPECT_EQ(quota_of("-1 100000"), 0);
-  EXPECT_EQ(quota_of("100000"), 0);
-}
-
 TEST(ThisEnvironment, SaysWhatThisProcessKnows) {
   const Environment environment = this_environment();
   EXPECT_EQ(environment.hosts, host_name() + ":0");
