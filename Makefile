@@ -28,20 +28,20 @@ test: ## install what the tests need, then build and run all of them
 	cloud/demo_text.sh
 	ctest --preset release
 
-bench: ## the shaper (also against the kernel's), collectives in a node, the ucx transport, steps against their lower bounds, one rank and two against PyTorch
+bench: ## the shaper (also against the kernel's), collectives in a node, the ucx transport, steps against their lower bounds, one rank and two against PyTorch; with STRICT=--strict it ends at a missed goal
 	cloud/install.sh test
 	cmake --preset release
 	cmake --build --preset release
 	cloud/demo_text.sh
 	$(MPIRUN) -n 2 build/tests/shaper_bench
-	$(MPIRUN) -n 2 build/tests/node_bench
-	$(MPIRUN) -n 4 build/tests/node_bench
-	python3 tests/peers/scaling.py build/twinax
+	$(MPIRUN) -n 2 build/tests/node_bench $(STRICT)
+	$(MPIRUN) -n 4 build/tests/node_bench $(STRICT)
+	python3 tests/peers/scaling.py build/twinax $(STRICT)
 	$(MPIRUN) -n 2 build/twinax sweep experiments/demo.toml --out results/bench
 	build/twinax report results/bench/*.h5 -o results/bench
-	$(or $(TWINAX_PYTHON),/usr/bin/python3) tests/cluster/referee.py build/twinax || test $$? -eq 77
+	$(or $(TWINAX_PYTHON),/usr/bin/python3) tests/cluster/referee.py build/twinax $(STRICT) || test $$? -eq 77
 	$(or $(TWINAX_PYTHON),/usr/bin/python3) tests/cluster/reproduce_wire.py build/twinax || test $$? -eq 77
-	python3 tests/peers/compare_ucx.py build/tests/ucx_bench || test $$? -eq 77
+	python3 tests/peers/compare_ucx.py build/tests/ucx_bench $(STRICT) || test $$? -eq 77
 	python3 tests/peers/compare.py build/tests/gpt_bench
 
 format: ## lay out all C++ sources as .clang-format says

@@ -1,6 +1,7 @@
 // Direct collectives of one node's ranks against the MPI library's best, and against memcpy of what a rank receives:
-// mpirun -n 2 node_bench [rounds]. Everything is run in rotation; a ratio is of medians over rounds, beside it the least and the largest
-// of a round. Times are of the slowest rank. Blocks that MPI allocates are kept by malloc, which is to its advantage.
+// mpirun -n 2 node_bench [rounds] [--strict]. Everything is run in rotation; a ratio is of medians over rounds, beside it the least and the
+// largest of a round. Times are of the slowest rank. Blocks that MPI allocates are kept by malloc, which is to its advantage. With --strict
+// the exit code is 1 if a goal is missed.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -34,6 +36,20 @@ double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+/// What must be true: at least how many times as fast as MPI's best, and at most how many times as long as memcpy; 0: nothing.
+struct Goal {
+  double over_mpi = 0;
+  double over_copy = 0;
+};
+
+constexpr Goal kReduceScatter{.over_mpi = 2};
+constexpr Goal kAllGather{.over_mpi = 1, .over_copy = 2};
+
+/// Of a small all-reduce, whose waits cost more where ranks outnumber cores.
+Goal small_all_reduce(int ranks) {
+  return {.over_mpi = ranks <= 2 ? 1 : 0.7};
+}
+
 /// One way to do something.
 struct Contender {
   std::string name;
@@ -56,12 +72,14 @@ class Bench {
     std::ranges::fill(ours_, 1.0F);
   }
 
-  void run() {
+  /// The goals that were missed, in words; on rank 0.
+  std::vector<std::string> run() {
     if (world_.rank() == 0) fmt::print("{} ranks, {} rounds in rotation, {}\n", world_.size(), rounds_, world_.mpi_version());
     for (const std::size_t bytes : {4 * kMiB, 16 * kMiB, 64 * kMiB}) reduce_scatter(bytes);
     for (const std::size_t bytes : {4 * kMiB, 16 * kMiB, 64 * kMiB}) all_gather(bytes);
-    all_reduce(1024);
-    for (const std::size_t bytes : {4 * kMiB, 64 * kMiB}) all_reduce(bytes);
+    all_reduce(1024, small_all_reduce(world_.size()));
+    for (const std::size_t bytes : {4 * kMiB, 64 * kMiB}) all_reduce(bytes, {});
+    return missed_;
   }
 
  private:
@@ -82,7 +100,7 @@ class Bench {
          [&] { check(MPI_Reduce_scatter_block(theirs_.data(), shard_.data(), piece, MPI_FLOAT, MPI_SUM, comm_)); }},
         {"MPI_Allreduce",
          [&] { check(MPI_Allreduce(theirs_.data(), shard_.data(), static_cast<int>(bytes / sizeof(float)), MPI_FLOAT, MPI_SUM, comm_)); }}};
-    compare("reduce_scatter", bytes, contenders, 0);
+    compare("reduce_scatter", bytes, contenders, 0, kReduceScatter);
   }
 
   void all_gather(std::size_t bytes) {
@@ -95,10 +113,10 @@ class Bench {
         {"MPI_Allgather",
          [&] { check(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, theirs_.data(), static_cast<int>(n), MPI_FLOAT, comm_)); }},
         {"memcpy", [&] { std::memcpy(shard_.data(), theirs_.data(), received); }}};
-    compare("all_gather", bytes, contenders, 1);
+    compare("all_gather", bytes, contenders, 1, kAllGather);
   }
 
-  void all_reduce(std::size_t bytes) {
+  void all_reduce(std::size_t bytes, const Goal& goal) {
     const std::span<float> values = ours_.first(bytes / sizeof(float));
     std::vector<Contender> contenders{
         {"direct",
@@ -110,7 +128,7 @@ class Bench {
          [&] { check(MPI_Allreduce(MPI_IN_PLACE, theirs_.data(), static_cast<int>(bytes / sizeof(float)), MPI_FLOAT, MPI_SUM, comm_)); }}};
     std::ranges::fill(theirs_, 0.0F);
     std::ranges::fill(ours_, 0.0F);
-    compare("all_reduce", bytes, contenders, 0);
+    compare("all_reduce", bytes, contenders, 0, goal);
   }
 
   static void check(int code) { net::check_mpi(code, "a collective of the MPI library"); }
@@ -127,7 +145,7 @@ class Bench {
   }
 
   /// The last `copies` contenders are no peers but what the bytes alone cost.
-  void compare(const std::string& operation, std::size_t bytes, std::vector<Contender>& contenders, std::size_t copies) {
+  void compare(const std::string& operation, std::size_t bytes, std::vector<Contender>& contenders, std::size_t copies, const Goal& goal) {
     const int calls = bytes <= 4096 ? 2000 : static_cast<int>(std::clamp<std::size_t>(32 * kMiB / bytes, 2, 20));
     for (int round = -1; round < rounds_; ++round) {  // the first warms up
       for (std::size_t i = 0; i < contenders.size(); ++i) {
@@ -143,10 +161,19 @@ class Bench {
     const std::string size = to_text(Bytes{static_cast<std::int64_t>(bytes)});
     fmt::print("{:<15}{:>7}  direct {:>10}  {} {:>10}  ratio {}\n", operation, size, for_people(Seconds{median(contenders[0].seconds)}),
                best->name, for_people(Seconds{median(best->seconds)}), ratio(best->seconds, contenders[0].seconds));
+    if (goal.over_mpi > 0) {
+      judge(operation, size, best->name, median(best->seconds) / median(contenders[0].seconds) / goal.over_mpi);
+    }
     for (std::size_t i = peers_end; i < contenders.size(); ++i) {
       fmt::print("{:<15}{:>7}  direct over {} {:>10}  ratio {}\n", operation, size, contenders[i].name,
                  for_people(Seconds{median(contenders[i].seconds)}), ratio(contenders[0].seconds, contenders[i].seconds));
+      judge(operation, size, contenders[i].name, goal.over_copy * median(contenders[i].seconds) / median(contenders[0].seconds));
     }
+  }
+
+  /// `of_goal`: the share of the goal that was reached.
+  void judge(std::string_view operation, std::string_view size, std::string_view peer, double of_goal) {
+    if (of_goal < 1) missed_.push_back(fmt::format("{} of {} against {}: {:.0f}% of the goal", operation, size, peer, 100 * of_goal));
   }
 
   static std::string ratio(const std::vector<double>& above, const std::vector<double>& below) {
@@ -164,7 +191,32 @@ class Bench {
   std::unique_ptr<collective::OwnCollectives> direct_;
   std::span<float> ours_;
   std::vector<float> theirs_, shard_;
+  std::vector<std::string> missed_;
 };
+
+struct Options {
+  int rounds = 7;
+  bool is_strict = false;
+};
+
+Options read_options(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--strict") {
+      options.is_strict = true;
+    } else {
+      options.rounds = std::max(std::atoi(argv[i]), 1);
+    }
+  }
+  return options;
+}
+
+int bench(net::World& world, const Options& options) {
+  const std::vector<std::string> missed = Bench(world, options.rounds).run();
+  if (!options.is_strict) return EXIT_SUCCESS;
+  for (const std::string& goal : missed) fmt::print(stderr, "missed: {}\n", goal);
+  return missed.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
 
 }  // namespace
 
@@ -173,12 +225,9 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, kKept);
   mallopt(M_TRIM_THRESHOLD, kKept);
   mallopt(M_TOP_PAD, 64 << 20);
-  const int rounds = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 7;
+  const Options given = read_options(argc, argv);
   net::WorldOptions options;
   options.argc = &argc;
   options.argv = &argv;
-  return net::run_world(options, [rounds](net::World& world) {
-    Bench(world, rounds).run();
-    return 0;
-  });
+  return net::run_world(options, [&given](net::World& world) { return bench(world, given); });
 }

@@ -1,8 +1,9 @@
-// How exactly the shaper keeps a network's figures while both ranks compute: mpirun -n 2 shaper_bench
+// How exactly the shaper keeps a network's figures while both ranks compute: mpirun -n 2 shaper_bench [--quick]
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -19,6 +20,14 @@ using namespace twinax;
 
 constexpr Seconds kLatency{50e-6};
 constexpr std::size_t kMessage = 1'000'000;
+
+/// How much is measured.
+struct Amount {
+  int rounds = 6;
+  double round_s = 1;
+  int messages = 20;  ///< one at a time
+};
+constexpr Amount kQuick{.rounds = 1, .round_s = 0.1, .messages = 1};
 
 net::Profile profile_of(double gbit) {
   net::Profile profile;
@@ -101,7 +110,7 @@ double rate_error(net::World& world, net::Transport& transport, double gbit, dou
   return Bytes{static_cast<std::int64_t>(messages * kMessage)} / took / gbit_per_s(gbit) - 1;
 }
 
-int bench(net::World& world) {
+int bench(net::World& world, const Amount& amount) {
   if (world.size() != 2) throw std::runtime_error("shaper_bench needs 2 ranks: mpirun -n 2 shaper_bench");
   const Busy busy;
   const bool prints = world.rank() == 1;
@@ -110,18 +119,19 @@ int bench(net::World& world) {
     const auto shaped =
         net::make_shaped(world.transport(), world.wait_context(), {.profile = profile_of(gbit)}, net::NicBoard(memory, 2, 1));
     std::vector<double> errors;
-    for (int r = 0; r < 6; ++r) errors.push_back(rate_error(world, *shaped, gbit, 1));
+    for (int r = 0; r < amount.rounds; ++r) errors.push_back(rate_error(world, *shaped, gbit, amount.round_s));
     std::vector<double> late;
-    if (gbit == 1.0) late = lateness_of_single_messages(world, *shaped, gbit, 20);
+    if (gbit == 1.0) late = lateness_of_single_messages(world, *shaped, gbit, amount.messages);
     world.sleep_barrier();
     if (!prints) continue;
     const auto [low, high] = std::ranges::minmax(errors);
-    fmt::print("{:>4.0f} Gbit/s sustained, both ranks computing: rate error {:+.2f}% [{:+.2f}%, {:+.2f}%] (median of 6 s, range)\n", gbit,
-               100 * median(errors), 100 * low, 100 * high);
+    fmt::print("{:>4.0f} Gbit/s sustained, both ranks computing: rate error {:+.2f}% [{:+.2f}%, {:+.2f}%] (median of {} x {} s, range)\n",
+               gbit, 100 * median(errors), 100 * low, 100 * high, amount.rounds, amount.round_s);
     if (late.empty()) continue;
     const auto [first, last] = std::ranges::minmax(late);
-    fmt::print("{:>4.0f} Gbit/s, 0.5 MB after 1 s of idleness: {:+.0f} us late [{:+.0f}, {:+.0f}] of {:.0f} us (median of 20, range)\n",
-               gbit, 1e6 * median(late), 1e6 * first, 1e6 * last, 1e6 * (kMessage / 2 / gbit_per_s(gbit).value + kLatency.value));
+    fmt::print("{:>4.0f} Gbit/s, 0.5 MB after 1 s of idleness: {:+.0f} us late [{:+.0f}, {:+.0f}] of {:.0f} us (median of {}, range)\n",
+               gbit, 1e6 * median(late), 1e6 * first, 1e6 * last, 1e6 * (kMessage / 2 / gbit_per_s(gbit).value + kLatency.value),
+               amount.messages);
   }
   return 0;
 }
@@ -129,8 +139,9 @@ int bench(net::World& world) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool is_quick = argc > 1 && std::string_view(argv[1]) == "--quick";
   net::WorldOptions options;
   options.argc = &argc;
   options.argv = &argv;
-  return net::run_world(options, &bench);
+  return net::run_world(options, [is_quick](net::World& world) { return bench(world, is_quick ? kQuick : Amount{}); });
 }

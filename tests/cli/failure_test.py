@@ -7,34 +7,9 @@ import time
 import unittest
 
 from command import BINARY, EXPERIMENT, MPIRUN, SMALL, UCX_WIRES, CommandTest, environment_of, run
+from traces import abandoned_files, ranks_of
 
 WATCHDOG_S = 5
-
-
-def ranks_of(parent):
-    """Processes of the job by their rank."""
-    found = {}
-    for stat in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if (stat / "exe").resolve() != pathlib.Path(BINARY).resolve():
-                continue
-            environment = dict(word.split("=", 1) for word in (stat / "environ").read_bytes().decode(errors="replace").split("\0") if "=" in word)
-            if int((stat / "stat").read_text().rsplit(")", 1)[1].split()[1]) == parent:
-                found[int(environment["OMPI_COMM_WORLD_RANK"])] = int(stat.name)
-        except (OSError, ValueError, KeyError):
-            continue
-    return found
-
-
-def is_mapped(path):
-    """Whether a living process has the file in its memory."""
-    for maps in pathlib.Path("/proc").glob("[0-9]*/maps"):
-        try:
-            if path in maps.read_text():
-                return True
-        except OSError:
-            continue
-    return False
 
 
 class Failure(CommandTest):
@@ -77,9 +52,8 @@ class Failure(CommandTest):
         self.assert_nothing_is_left()
 
     def assert_nothing_is_left(self):
-        """Files in /dev/shm that no process maps any more; another job of this machine may have its own."""
-        left = {name for name in set(os.listdir("/dev/shm")) - self.shared_before if not is_mapped(f"/dev/shm/{name}")}
-        self.assertEqual({name for name in left if os.path.exists(f"/dev/shm/{name}")}, set())
+        """Another job of this machine may have files of its own, which it maps."""
+        self.assertEqual(abandoned_files() - self.shared_before, set())
 
     def test_a_killed_rank_ends_the_job_within_ten_seconds(self):
         job, processes = self.start(3)

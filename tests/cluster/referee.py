@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The shaper against the kernel's own: `--net` on one machine, and tc tbf (1 Gbit/s, burst 1 MB, both directions of each NIC) between hosts.
 
-referee.py TWINAX [--rounds 6] [--steps 8] [--transports mpi ucx] [--quick]
+referee.py TWINAX [--rounds 6] [--steps 8] [--transports mpi ucx] [--quick] [--strict]
 
 The kernel shapes frames, the shaper payload: its profile has no latency, jitter or overhead, and the share of the rate that TCP leaves of a
 frame (1448 of 1514 bytes at an MTU of 1500; the kernel's shaper does not count preamble, checksum and gap). Hosts are namespaces of this
 machine (hosts.sh), so both sides compute and copy with the same cores. A round measures both sides one after the other. Figures are medians
 over rounds; ratios are shaper over kernel, with 95% paired bootstrap intervals, and mean something only on a machine that does nothing else.
+With --strict a ratio whose interval isn't within its limits makes the exit code 1.
 
 tbf lets up to 1 MB pass at once after a pause; steps are made of traffic much larger than that. Needs root; ends with code 77 and a reason
 where hosts can't be made.
@@ -23,7 +24,7 @@ import hosts as cluster
 from sides import Sides, parser_of, read_options, step_ms
 
 sys.path.insert(0, str(cluster.SOURCE / "tests" / "peers"))
-from compare import ratio_interval  # noqa: E402  pylint: disable=wrong-import-position
+from compare import add_strict, exit_code, ratio_interval  # noqa: E402  pylint: disable=wrong-import-position
 
 RATE = "1gbit"
 MTU = 1500
@@ -79,17 +80,23 @@ FIGURES = {"bandwidth": ("one stream", "MB/s", 0.02), "bidirectional": ("both di
 
 
 def print_table(transport, rounds):
+    """Returns the figures that are not within their limits."""
+    missed = []
     for name, (title, unit, within) in FIGURES.items():
         kernel, shaper = zip(*(one[name] for one in rounds))
         ratio, low, high = ratio_interval(shaper, kernel)
-        verdict = "yes" if 1 - within <= low and high <= 1 + within else "no"
+        is_within = 1 - within <= low and high <= 1 + within
+        if not is_within:
+            missed.append(f"{transport}, {title}: {ratio:.4f} [{low:.4f} {high:.4f}], not within {within:.0%}")
         print(f"{transport:<5} {title:<16} {unit:<5} {statistics.median(kernel):>10.2f} {statistics.median(shaper):>10.2f} "
-              f"{ratio:>7.4f} [{low:.4f} {high:.4f}]  {within:>5.0%} {verdict}")
+              f"{ratio:>7.4f} [{low:.4f} {high:.4f}]  {within:>5.0%} {'yes' if is_within else 'no'}")
+    return missed
 
 
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--steps", type=int, default=8)
+    add_strict(parser)
     options = read_options(parser)
     if options.quick:
         options.steps = 3
@@ -99,10 +106,12 @@ def main():
         print(f"# kernel: tc tbf {RATE}, burst 1 MB; shaper: {SHARE:.4f} of 1 Gbit/s; {options.rounds} round(s), {os.cpu_count()} cores, "
               f"load {os.getloadavg()[0]:.1f}")
         print(f"{'':<5} {'':<16} {'unit':<5} {'kernel':>10} {'shaper':>10} {'shaper / kernel':>25}  within")
+        missed = []
         for transport in options.transports:
-            print_table(transport, [referee.round(transport) for _ in range(options.rounds)])
+            missed += print_table(transport, [referee.round(transport) for _ in range(options.rounds)])
             sys.stdout.flush()
+    return exit_code(options, missed)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

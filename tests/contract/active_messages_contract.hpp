@@ -153,6 +153,45 @@ TEST_P(ActiveMessagesContract, MakesProgressWhenAllFloodAllWithTinyLimits) {
   });
 }
 
+/// Around what is sent eagerly and what the receiver fetches; several in flight, so that memory is used again.
+TEST_P(ActiveMessagesContract, IsDoneWithBuffersOfEverySizeWhenItSaysSo) {
+  GetParam().on_all_ranks([](Transport& transport, const WaitContext& context) {
+    constexpr std::byte kOverwritten{0xff};
+    ActiveMessages messages(transport, context, {.requests_in_flight = 2, .queue = 3}, handlers());
+    struct InFlight {
+      std::vector<std::byte> request, reply;
+      int seed = 0;
+      Call call;
+    };
+    std::deque<InFlight> all;
+    const auto use_again = [&](InFlight& flight) {
+      ASSERT_EQ(flight.call.wait().data(), flight.reply.data());
+      ASSERT_EQ(flight.reply, bytes(flight.request.size(), flight.seed)) << "echoed by rank " << flight.call.peer();
+      std::ranges::fill(flight.reply, kOverwritten);
+    };
+    int seed = transport.rank() * 1000;
+    for (const std::size_t n : {std::size_t{1}, std::size_t{70'001}, std::size_t{1'048'577}, std::size_t{1'500'000}}) {
+      for (int peer = 0; peer < transport.size(); ++peer) {
+        InFlight& flight =
+            all.emplace_back(InFlight{.request = bytes(n, ++seed), .reply = std::vector<std::byte>(n), .seed = seed, .call = {}});
+        flight.call = messages.request(peer, kEcho, flight.request, flight.reply);
+        for (InFlight& other : all) {
+          if (other.call.is_active() && other.call.is_done()) std::ranges::fill(other.request, kOverwritten);
+        }
+      }
+    }
+    for (InFlight& flight : all) {
+      use_again(flight);
+      std::ranges::fill(flight.request, kOverwritten);
+    }
+    messages.close();
+    for (const InFlight& flight : all) {
+      EXPECT_EQ(std::ranges::count(flight.request, kOverwritten), std::ssize(flight.request));
+      EXPECT_EQ(std::ranges::count(flight.reply, kOverwritten), std::ssize(flight.reply)) << "written after it was done";
+    }
+  });
+}
+
 TEST_P(ActiveMessagesContract, ServesTheRequestsOfARankInTheOrderOfTheirSending) {
   GetParam().on_all_ranks([](Transport& transport, const WaitContext& context) {
     std::map<int, std::vector<std::size_t>> served;

@@ -80,6 +80,20 @@ def with_interval(triple):
     return "{:.2f} [{:.2f} {:.2f}]".format(*triple)
 
 
+def exit_code(options, missed):
+    """0; with --strict 1 if any goal is missed, and says which."""
+    if not options.strict:
+        return 0
+    for goal in missed:
+        print(f"missed: {goal}", file=sys.stderr)
+    return 1 if missed else 0
+
+
+def add_strict(parser):
+    """For all comparisons that have goals."""
+    parser.add_argument("--strict", action="store_true", help="end with code 1, and say which, if a goal is missed")
+
+
 def print_table(rows, rounds):
     line = "{:<7} {:>17} {:>18} {:>20} {:>22}"
     print(line.format("model", "Twinax, tokens/s", "PyTorch, tokens/s", "Twinax / PyTorch", "step / its products"))

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Twinax's transport over UCX against UCX itself (ucx_perftest): messages from one process to another, in rotation.
 
-compare_ucx.py UCX_BENCH [--sizes 65536 ...] [--rounds 7] [--megabytes 2000] [--wires shm tcp]
+compare_ucx.py UCX_BENCH [--sizes 65536 ...] [--rounds 7] [--megabytes 2000] [--wires shm tcp] [--strict]
 
 A round is one run of each program in turn, of the same size, number of messages, window and wires; each process has a core of its own and
 polls. The spread is that of the rounds' ratios. ucx_perftest runs with the error handling that Twinax needs to notice a peer's death (-e), and
 without: over TCP UCX 1.13 then copies large messages once less. Exit code 77 where ucx_perftest (Debian: ucx-utils) or a second core is missing.
+With --strict it is 1 if the median ratio to ucx_perftest -e is under the goal at a size of 64 KiB or more.
 """
 import argparse
 import os
@@ -17,8 +18,11 @@ import subprocess
 import sys
 import time
 
+from compare import add_strict, exit_code
+
 SKIPPED = 77
 WINDOW = 8
+LEAST, FROM_BYTES = 0.90, 64 << 10
 MPIRUN = [os.environ.get("TWINAX_MPIRUN", "mpirun"), "--oversubscribe", "--bind-to", "none", "-n", "2"]
 
 
@@ -73,6 +77,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7, help="default 7")
     parser.add_argument("--megabytes", type=float, default=2000, help="sent in a run, at least 40 messages (default 2000)")
     parser.add_argument("--wires", nargs="+", default=["shm", "tcp"], choices=["shm", "tcp"])
+    add_strict(parser)
     options = parser.parse_args()
     if shutil.which("ucx_perftest") is None:
         print("skipped: ucx_perftest is not installed (Debian: ucx-utils)")
@@ -82,6 +87,7 @@ def main():
         return SKIPPED
     line = "{:<6} {:>9} {:>13} {:>13} {:>19} {:>20} {:>20}"
     print(line.format("wires", "bytes", "Twinax, GB/s", "perftest -e", "perftest, no errors", "Twinax / -e", "Twinax / no errors"))
+    missed = []
     for wires in options.wires:
         for size in options.sizes:
             messages = max(40, int(options.megabytes * 1e6 / size))
@@ -90,11 +96,13 @@ def main():
             spreads = []
             for peer in (1, 2):
                 ratios = sorted(figures[0] / figures[peer] for figures in rounds)
+                if peer == 1 and size >= FROM_BYTES and statistics.median(ratios) < LEAST:
+                    missed.append(f"{wires}, {size} bytes: {statistics.median(ratios):.2f} < {LEAST:.2f}")
                 spreads.append(f"{statistics.median(ratios):.2f} [{ratios[0]:.2f} {ratios[-1]:.2f}]")
             print(line.format(wires, size, *(f"{statistics.median(column) / 1e9:.2f}" for column in zip(*rounds)), *spreads), flush=True)
-    print(line.format("goal", "", "", "", "", ">= 0.90", ""))
+    print(line.format("goal", "", "", "", "", f">= {LEAST:.2f}", ""))
     print(f"Medians of {options.rounds} rounds [least, largest ratio]; {WINDOW} messages in flight; load {os.getloadavg()[0]:.1f}.")
-    return 0
+    return exit_code(options, missed)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Two ranks that share one model against two that train apart, and against PyTorch's DistributedDataParallel (gloo, two processes).
 
-scaling.py TWINAX [--models small tiny] [--rounds 6] [--steps 5]
+scaling.py TWINAX [--models small tiny] [--rounds 6] [--steps 6] [--strict]
 
 A round is in turn: two ranks fully sharded under mpirun, in node and unshaped; two separate processes of one rank each, at the same time;
 PyTorch. All have the same batch a rank, and one thread a rank. Figures are tokens/s of both ranks together by wall clock; ratios are of
-medians over rounds, with their 95% paired bootstrap intervals, and mean something only on a machine that does nothing else.
+medians over rounds, with their 95% paired bootstrap intervals, and mean something only on a machine that does nothing else. With --strict a
+ratio under its least makes the exit code 1: 0.80 of two ranks apart, and of PyTorch's rate all (the table's goal is higher).
 """
 import argparse
 import os
@@ -16,11 +17,12 @@ import subprocess
 import sys
 import tempfile
 
-from compare import PYTHON, ratio_interval, with_interval
+from compare import PYTHON, add_strict, exit_code, ratio_interval, with_interval
 
 MPIRUN = os.environ.get("TWINAX_MPIRUN", "mpirun --oversubscribe --bind-to none").split()
 MODELS = {"small": dict(layers=4, width=256, heads=8, context=256, vocabulary=8192, batch=4),
           "tiny": dict(layers=4, width=128, heads=4, context=256, vocabulary=256, batch=8)}
+LEAST = {"apart": 0.80, "pytorch": 1.0}
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -85,24 +87,27 @@ def main():
     parser.add_argument("--models", nargs="+", default=["small", "tiny"], choices=list(MODELS))
     parser.add_argument("--rounds", type=int, default=6, help="at least 6 for an interval that means something (default 6)")
     parser.add_argument("--steps", type=int, default=6, help="steps a round (default 6)")
+    add_strict(parser)
     options = parser.parse_args()
     line = "{:<7} {:>18} {:>16} {:>18} {:>20} {:>20}"
-    rows = []
+    rows, missed = [], []
     with tempfile.TemporaryDirectory(prefix="twinax-scaling-") as folder:
         for model in options.models:
             rates = measure(options, model, folder)
             has_peer = None not in rates["pytorch"]
+            ratios = {peer: ratio_interval(rates["sharded"], rates[peer]) for peer in LEAST if peer != "pytorch" or has_peer}
+            missed += [f"{model}, sharded / {peer}: {ratio[0]:.2f} < {LEAST[peer]:.2f}" for peer, ratio in ratios.items() if ratio[0] < LEAST[peer]]
             rows.append(line.format(model, f"{statistics.median(rates['sharded']):.0f}", f"{statistics.median(rates['apart']):.0f}",
                                     f"{statistics.median(rates['pytorch']):.0f}" if has_peer else "-",
-                                    with_interval(ratio_interval(rates["sharded"], rates["apart"])),
-                                    with_interval(ratio_interval(rates["sharded"], rates["pytorch"])) if has_peer else "-"))
+                                    with_interval(ratios["apart"]), with_interval(ratios["pytorch"]) if has_peer else "-"))
     print(line.format("model", "sharded, tokens/s", "apart, tokens/s", "PyTorch, tokens/s", "sharded / apart", "sharded / PyTorch"))
     print("\n".join(rows))
     print(line.format("goal", "", "", "", ">= 0.80", ">= 1.4"))
     print(f"Medians of {options.rounds} rounds in rotation [95% interval]; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
     if not has_peer:
         print("PyTorch is left out: it is not installed (Debian: python3-torch).")
+    return exit_code(options, missed)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -4,15 +4,16 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "twinax/base/error.hpp"
-#include "twinax/base/philox.hpp"
 
 #include "support/mpi_world.hpp"
+#include "support/throw_to_and_fro.hpp"
 
 namespace twinax::net {
 namespace {
@@ -36,6 +37,17 @@ class UcxTransport : public ::testing::Test {
   [[nodiscard]] int size() const { return transport_->size(); }
   [[nodiscard]] int next() const { return (rank() + 1) % size(); }
   [[nodiscard]] int previous() const { return (rank() + size() - 1) % size(); }
+
+  /// So many messages of 8 bytes between all pairs of ranks together.
+  void throw_in_pairs(int messages) {
+    const int partner = rank() ^ 1;
+    if (partner < size()) {
+      const int throws = messages / (size() / 2) / 2;
+      EXPECT_EQ(test::throw_to_and_fro(transport(), *test::world().wait_context().clock, partner, throws), throws);
+      EXPECT_GT(sleeps_.sleeps, 0);
+    }
+    EXPECT_EQ(sleeps_.lost_wakeups, 0) << "of " << sleeps_.sleeps << " sleeps, of which " << sleeps_.timeouts << " timed out";
+  }
 
   UcxSleeps sleeps_;
   std::unique_ptr<Transport> transport_;
@@ -156,30 +168,15 @@ int messages() {
 }
 
 TEST_F(UcxTransport, LosesNoWakeUp) {
-  // Pairs of ranks throw 8 bytes to and fro; each pauses at random before it answers, so that the other has often gone to sleep.
-  const int partner = rank() ^ 1;
-  if (partner < size()) {
-    const Philox random(20, Draw::Test, static_cast<std::uint32_t>(rank()));
-    Clock& clock = *test::world().wait_context().clock;
-    const int pairs = size() / 2;
-    for (int i = 0; i < messages() / pairs / 2; ++i) {
-      std::int64_t mine = i, theirs = -1;
-      const auto throw_it = [&] {
-        const double draw = random.uniform(static_cast<std::uint64_t>(2 * i));
-        const double longest_s = draw < 0.02 ? 2e-3 : draw < 0.5 ? 100e-6 : 0;
-        if (longest_s > 0) clock.sleep_until(clock.now() + Seconds{longest_s * random.uniform(static_cast<std::uint64_t>(2 * i + 1))});
-        Request send = transport().send(std::as_bytes(std::span(&mine, 1)), partner, Tag{7}, Purpose::Control);
-        transport().wait(send);
-      };
-      if (rank() < partner) throw_it();
-      Request receive = transport().receive(std::as_writable_bytes(std::span(&theirs, 1)), partner, Tag{7});
-      transport().wait(receive);
-      ASSERT_EQ(theirs, i);
-      if (rank() > partner) throw_it();
+  throw_in_pairs(messages());
+}
+
+TEST_F(UcxTransport, LosesNoWakeUpWhileOthersCompute) {
+  const std::jthread computing([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
     }
-    EXPECT_GT(sleeps_.sleeps, 0);
-  }
-  EXPECT_EQ(sleeps_.lost_wakeups, 0) << "of " << sleeps_.sleeps << " sleeps, of which " << sleeps_.timeouts << " timed out";
+  });
+  throw_in_pairs(messages() / 8);
 }
 
 TEST(Ucx, SaysItsVersion) {
