@@ -72,7 +72,9 @@ struct Scripted {
   void deliver(ActiveStream stream, const ActiveHeader& header) {
     transport.deliver(1, active_tag(lanes::kActive, stream), message_of(write_header(header)));
   }
-  void deliver(ActiveStream stream, std::vector<std::byte> payload) { transport.deliver(1, active_tag(lanes::kActive, stream), std::move(payload)); }
+  void deliver(ActiveStream stream, std::vector<std::byte> payload) {
+    transport.deliver(1, active_tag(lanes::kActive, stream), std::move(payload));
+  }
   void serve() {
     while (messages.progress()) {
     }
