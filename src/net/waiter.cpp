@@ -14,9 +14,9 @@ namespace {
 
 constexpr int kSpinsWithSpareCores = 2000;
 constexpr int kSpins = 20;
-constexpr int kYields = 20;
+constexpr int kYields = 200;
 constexpr int kWaitsWithoutYields = 256;
-constexpr Seconds kCheapYield{20e-6};
+constexpr Seconds kCheapYield{100e-6};
 constexpr Seconds kShortestPause{20e-6};
 constexpr Seconds kLongestPause{200e-6};
 constexpr Seconds kLateAfter{0.1};
