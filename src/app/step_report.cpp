@@ -60,6 +60,11 @@ record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::s
   row.in_flight_peak = whole(largest(ranks, &RankFigures::in_flight_units));
   row.in_flight_bytes_peak = whole(largest(ranks, &RankFigures::in_flight_bytes));
   row.reductions_peak = whole(largest(ranks, &RankFigures::reductions));
+  row.allocated_peak_bytes = whole(largest(ranks, &RankFigures::allocated_bytes));
+  row.active_peak_bytes = whole(largest(ranks, &RankFigures::active_bytes));
+  row.reserved_peak_bytes = whole(largest(ranks, &RankFigures::reserved_bytes));
+  row.allocator_retries = whole(sum(ranks, &RankFigures::retries));
+  row.allocator_stalled_seconds = largest(ranks, &RankFigures::stalled_s);
   return row;
 }
 

@@ -146,6 +146,7 @@ class Sweep {
       share_choices();
     } else {
       const RunSummary summary = run_training(world_, request_of(point, repeat), nullptr);
+      if (!summary.out_of_budget.empty()) throw AgreedError(summary.out_of_budget);
       seconds = summary.median_step.value;
       if (is_root()) choices_ = summary.choices;
       if (is_root() && index_.stands_for.empty()) index_.stands_for = summary.stands_for;

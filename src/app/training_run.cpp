@@ -89,7 +89,8 @@ struct Network {
 /// One run on one of the ranks that take part.
 class TrainingRun {
  public:
-  TrainingRun(net::World& world, const RunRequest& request, Prepared& prepared, const Network& network, Links& links, RunObserver* observer)
+  TrainingRun(net::World& world, const RunRequest& request, Prepared& prepared, const Network& network, Links& links, step::Arena& arena,
+              RunObserver* observer)
       : world_(world),
         request_(request),
         config_(request.config),
@@ -98,7 +99,8 @@ class TrainingRun {
         network_(network),
         links_(links),
         devices_(world, config_, group()),
-        arena_(links.heap()),
+        arena_(arena),
+        common_(arena, links.heap()),
         executor_(world.clock(), arena_, {&world.activities()[0], &world.activities()[1], &world.activities()[2]},
                   [&world](const std::exception_ptr& error) { world.fail(error); }),
         trainer_(prepared_.workload.model(), links_.steps(), executor_, trainer_options(config_, prepared_.workload)) {
@@ -122,9 +124,14 @@ class TrainingRun {
   }
 
   RunSummary run() {
-    if (!request_.dump.empty()) write_dump(request_.dump, trainer_, prepared_.workload, is_root());
-    const std::int64_t steps = config_.integer("train.steps");
-    for (std::int64_t s = 0; s < steps; ++s) train_step(s, steps);
+    try {
+      if (!request_.dump.empty()) write_dump(request_.dump, trainer_, prepared_.workload, is_root());
+      const std::int64_t steps = config_.integer("train.steps");
+      for (std::int64_t s = 0; s < steps; ++s) train_step(s, steps);
+    } catch (const fsdp::StepOutOfBudget& shortage) {
+      summary_.out_of_budget = shortage.what();
+      if (is_root()) output_->add_flag("out_of_budget");
+    }
     finish();
     return summary_;
   }
@@ -160,6 +167,7 @@ class TrainingRun {
   }
 
   [[nodiscard]] RankFigures figures_of(const fsdp::StepOutcome& outcome) const {
+    const step::MemoryUse& memory = outcome.run.memory;
     const step::TimeSplit split = step::split(trainer_.built().graph, outcome.run.events);
     RankFigures figures{.seconds = outcome.run.duration().value,
                         .compute_s = split.compute.value,
@@ -169,7 +177,12 @@ class TrainingRun {
                         .roofline_s = roofline_.value,
                         .flops = prepared_.workload.step_flops().value,
                         .memory_bytes = static_cast<double>((trainer_.state_bytes() + outcome.run.buffers_peak).value),
-                        .in_flight_bytes = static_cast<double>(outcome.run.buffers_peak.value)};
+                        .in_flight_bytes = static_cast<double>(outcome.run.buffers_peak.value),
+                        .allocated_bytes = static_cast<double>(memory.allocated_peak.value),
+                        .active_bytes = static_cast<double>(memory.active_peak.value),
+                        .reserved_bytes = static_cast<double>(memory.reserved_peak.value),
+                        .retries = static_cast<double>(memory.retries),
+                        .stalled_s = memory.stalled.value};
     if (const auto& pool = trainer_.built().gathered) figures.in_flight_units = static_cast<double>(outcome.run.pool_peaks[pool->index]);
     if (const auto& pool = trainer_.built().reductions) figures.reductions = static_cast<double>(outcome.run.pool_peaks[pool->index]);
     return figures;
@@ -212,16 +225,17 @@ class TrainingRun {
     const std::vector<std::int64_t> sent = links_.all_sent();
     if (!is_root()) return;
     warn_about_wires(config_, hosts_of_members(), devices, sent);
-    if (links_.heap() != nullptr && arena_.from_system() > Bytes{0}) {
+    if (links_.heap() != nullptr && arena_.not_in_common() > Bytes{0}) {
       log_warn(fmt::format("{} of gathered units and gradients did not fit the memory that ranks have in common: collectives copied them",
-                           for_people(arena_.from_system())));
+                           for_people(arena_.not_in_common())));
     }
-    if (!request_.trace.empty()) write_trace(request_.trace, trainer_.built().graph, last_timelines_);
+    if (!request_.trace.empty() && !last_timelines_.empty()) write_trace(request_.trace, trainer_.built().graph, last_timelines_);
+    output_->finish(sent, device_rows(devices), drift());
+    if (seconds_.empty()) return;
     std::vector<double> kept(seconds_.begin() + std::min<std::ptrdiff_t>(request_.warmup_steps, std::ssize(seconds_) - 1), seconds_.end());
     const auto middle = kept.begin() + static_cast<std::ptrdiff_t>(kept.size() / 2);
     std::nth_element(kept.begin(), middle, kept.end());
     summary_.median_step = {*middle};
-    output_->finish(sent, device_rows(devices), drift());
   }
 
   net::World& world_;
@@ -232,7 +246,8 @@ class TrainingRun {
   const Network& network_;
   Links& links_;
   DeviceWatch devices_;
-  step::Arena arena_;
+  step::Arena& arena_;
+  step::CommonMemory common_;  // before the executor, whose buffers are there
   step::LiveExecutor executor_;
   fsdp::Trainer trainer_;
   Seconds lower_bound_{0};
@@ -303,9 +318,10 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
   // Ranks that do not take part go through the same agreements, so that an error of any rank ends the run on all.
   const collective::Group group = group_of(world, request);
   const bool takes_part = group.index >= 0;
+  step::Arena arena(request.config.bytes("memory.budget"));
   std::optional<Workload> workload;
   agree(world, [&] {
-    if (takes_part) workload.emplace(request.config, group.size(), group.index);
+    if (takes_part) workload.emplace(request.config, group.size(), group.index, arena);
   });
   std::optional<Prepared> prepared;
   if (takes_part) prepared.emplace(world, request, *workload, group);
@@ -321,7 +337,7 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
   Links links(world, request.config, group, network.profile, wanted);
   std::optional<TrainingRun> run;
   agree(world, [&] {
-    if (takes_part) run.emplace(world, request, *prepared, network, links, observer);
+    if (takes_part) run.emplace(world, request, *prepared, network, links, arena, observer);
     if (takes_part) run->open_output();
   });
   RunSummary summary;
@@ -332,9 +348,10 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
 
 FlopsPerSecond measure_rate(net::World& world, const RunRequest& request) {
   const collective::Group group = group_of(world, request);
+  step::Arena arena(request.config.bytes("memory.budget"));
   std::optional<Workload> workload;
   agree(world, [&] {
-    if (group.index >= 0) workload.emplace(request.config, group.size(), group.index);
+    if (group.index >= 0) workload.emplace(request.config, group.size(), group.index, arena);
   });
   FlopsPerSecond rate{0};
   if (workload) rate = steady_rate(world, request, *workload, group);

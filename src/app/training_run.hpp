@@ -51,7 +51,8 @@ struct RunSummary {
   double bits_per_token = 0;  ///< of the last evaluation; NaN if there was none
   Seconds median_step{0};
   std::string stands_for;
-  std::string choices;  ///< as agreed
+  std::string choices;        ///< as agreed
+  std::string out_of_budget;  ///< on all ranks: why the run ended before its last step; empty if it didn't
 };
 
 /// Trains as the request says. Collective on the world: ranks that do not take part sleep until it is over.

@@ -47,7 +47,7 @@ nn::GptShape shape_of(const Config& config) {
 
 }  // namespace
 
-Workload::Workload(const Config& config, int ranks, int index)
+Workload::Workload(const Config& config, int ranks, int index, step::Arena& arena)
     : shape_(shape_of(config)),
       ranks_(ranks),
       index_(index),
@@ -66,7 +66,8 @@ Workload::Workload(const Config& config, int ranks, int index)
   micro_batches_ = (largest + micro_batch_ - 1) / micro_batch_;
   const std::int64_t wanted = config.integer("train.evaluate_sequences");
   evaluated_ = wanted == 0 ? batcher_->held_out_blocks() : std::min(wanted, batcher_->held_out_blocks());
-  model_ = nn::make_gpt<float>(shape_, micro_batch_, matmul_);
+  model_ = nn::make_gpt<float>(shape_, micro_batch_, matmul_,
+                               {.activations = &arena.resource("activations"), .workspaces = &arena.resource("workspaces")});
 }
 
 std::int64_t Workload::parameters() const {

@@ -55,6 +55,9 @@ std::vector<KeyDeclaration> declare() {
       integer("fsdp.prefetch", "1", 0, 1e6, "units gathered ahead of the one that is computed"),
       text("fsdp.wire", "fp32", "element type of gathers and reductions on the wire; sums are fp32", {"fp32", "bf16"}),
 
+      quantity(KeyType::Bytes, "memory.budget", "0B", 0, kAny,
+               "memory that a rank's tensors may have from the system, cached blocks included; 0B = as much as there is"),
+
       real("optimizer.learning_rate", "0.001", 0, 1000, "AdamW's peak rate, after the warm-up"),
       real("optimizer.final_learning_rate_share", "0.1", 0, 1, "the cosine schedule ends at this share of the peak rate"),
       integer("optimizer.warmup_steps", "20", 0, kAny, "steps of linear warm-up"),

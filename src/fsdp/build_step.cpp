@@ -117,13 +117,13 @@ class StepWriter {
   [[nodiscard]] Bytes received(const Use& use) const { return size_of(plan_.wire) * (layout_of(use).padded - layout_of(use).shard); }
 
   /// A unit's whole run of parameters or gradients in memory.
-  BufferId add_buffer(const Use& use, const char* what, LaneKind lane) {
-    return built_.graph.add_buffer({.name = what + name_of(use), .size = Bytes{4} * layout_of(use).padded, .lane = lane});
+  BufferId add_buffer(const Use& use, const char* what) {
+    return built_.graph.add_buffer({.name = what + name_of(use), .size = Bytes{4} * layout_of(use).padded});
   }
 
   void write_gather(const Use& use) {
     Gathered& gathered = gathered_for(use);
-    gathered.buffer = add_buffer(use, "parameters ", LaneKind::Collective);
+    gathered.buffer = add_buffer(use, "parameters ");
     Op op{.kind = OpKind::Gather, .lane = LaneKind::Collective, .name = "gather " + name_of(use), .unit = use.unit};
     op.bytes = received(use);
     op.produces = {*gathered.buffer};
@@ -168,7 +168,7 @@ class StepWriter {
     if (!plan_.is_resident()) {
       is_first = !unit.gradients;
       if (is_first) {
-        unit.gradients = add_buffer(use, "gradients ", LaneKind::Compute);
+        unit.gradients = add_buffer(use, "gradients ");
         op.produces = {*unit.gradients};
         if (use.unit != 0) op.takes = {{.pool = *built_.reductions}};
       } else {

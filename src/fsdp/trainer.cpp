@@ -41,7 +41,7 @@ StepPlan make_plan(const nn::Model<float>& model, int ranks, const TrainerOption
 class Trainer::Bodies final : public TrainerBodies {
  public:
   Bodies(nn::Model<float>& model, collective::Collectives& collectives, step::LiveExecutor& executor, const TrainerOptions& options)
-      : TrainerBodies(model, collectives, options, make_plan(model, collectives.group().size(), options)),
+      : TrainerBodies(model, collectives, executor.arena(), options, make_plan(model, collectives.group().size(), options)),
         executor_(executor),
         training_(build_training_step(plan(), this)),
         evaluation_(build_evaluation_step(plan(), this)) {
@@ -53,6 +53,7 @@ class Trainer::Bodies final : public TrainerBodies {
     begin(step, batch, mode);
     StepOutcome outcome;
     outcome.run = executor_.run(built.graph, step);
+    check_budget();
     const Totals totals = this->totals();
     outcome.loss = totals.tokens > 0 ? totals.loss_sum / totals.tokens : 0;
     outcome.tokens = std::llround(totals.tokens);

@@ -11,12 +11,22 @@
 
 namespace twinax::fsdp {
 
-TrainerBodies::TrainerBodies(nn::Model<float>& model, collective::Collectives& collectives, const TrainerOptions& options, StepPlan plan)
-    : model_(model), collectives_(collectives), options_(options), plan_(std::move(plan)) {
+TrainerBodies::TrainerBodies(nn::Model<float>& model, collective::Collectives& collectives, step::Arena& arena,
+                             const TrainerOptions& options, StepPlan plan)
+    : model_(model),
+      collectives_(collectives),
+      options_(options),
+      plan_(std::move(plan)),
+      arena_(arena),
+      reduced_(&arena.resource("sharded gradients")) {
+  const StateMemory memory{.parameters = &arena.resource("sharded parameters"),
+                           .gradients = &arena.resource("sharded gradients"),
+                           .moments = &arena.resource("optimizer state")};
   const bool replicates = options_.strategy == Strategy::Replicate;
   std::int64_t largest = 0;
   for (std::size_t u = 0; u < model.units().size(); ++u) {
-    flats_.emplace_back(model.units()[u], u, options_.seed, replicates ? 1 : plan_.ranks, replicates ? 0 : collectives.group().index);
+    flats_.emplace_back(model.units()[u], u, options_.seed, replicates ? 1 : plan_.ranks, replicates ? 0 : collectives.group().index,
+                        memory);
     largest = std::max(largest, plan_.layouts[u].shard);
   }
   if (!plan_.is_resident() && plan_.micro_batches > 1) reduced_.resize(static_cast<std::size_t>(largest));
@@ -92,16 +102,31 @@ void TrainerBodies::norm() {
 }
 
 void TrainerBodies::total() {
-  std::array<double, 3> sums{loss_sum_, static_cast<double>(batch_.sequences * batch_.length), squared_norm_};
+  std::array<double, 4> sums{loss_sum_, static_cast<double>(batch_.sequences * batch_.length), squared_norm_,
+                             arena_.overdraft().empty() ? 0.0 : 1.0};
   collectives_.all_reduce(sums, net::Purpose::Metrics);
-  totals_ = {.loss_sum = sums[0], .tokens = sums[1], .squared_norm = sums[2]};
+  totals_ = {.loss_sum = sums[0], .tokens = sums[1], .squared_norm = sums[2], .ranks_over_budget = sums[3]};
 }
 
 void TrainerBodies::optimize(int unit) {
-  if (mode_ != Mode::Train || !std::isfinite(totals_.squared_norm)) return;
+  if (mode_ != Mode::Train || !std::isfinite(totals_.squared_norm) || totals_.ranks_over_budget > 0) return;
   if (unit == 0) ++updates_;
   const double factor = clip_factor(options_.optimizer, std::sqrt(totals_.squared_norm));
   update(flat(unit), options_.optimizer, learning_rate_at(options_.optimizer, step_), factor, updates_);
+}
+
+void TrainerBodies::check_budget() {
+  if (totals_.ranks_over_budget == 0) return;
+  constexpr std::size_t kLength = 2048;
+  const auto ranks = static_cast<std::size_t>(collectives_.group().size());
+  std::string mine = arena_.overdraft();
+  mine.resize(kLength);
+  std::string all(kLength * ranks, '\0');
+  collectives_.all_gather_bytes(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)), net::Purpose::Control);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const std::string text = all.substr(r * kLength, kLength).c_str();
+    if (!text.empty()) throw StepOutOfBudget("rank " + std::to_string(collectives_.group().ranks[r]) + ": " + text);
+  }
 }
 
 std::vector<float> TrainerBodies::whole(std::size_t unit, bool gradients) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -16,12 +17,14 @@ struct Totals {
   double loss_sum = 0;
   double tokens = 0;
   double squared_norm = 0;
+  double ranks_over_budget = 0;
 };
 
 /// The sharded state of a model, and what the ops of its steps do with it.
 class TrainerBodies : public StepBodies {
  public:
-  TrainerBodies(nn::Model<float>& model, collective::Collectives& collectives, const TrainerOptions& options, StepPlan plan);
+  TrainerBodies(nn::Model<float>& model, collective::Collectives& collectives, step::Arena& arena, const TrainerOptions& options,
+                StepPlan plan);
 
   /// Sets what the next run of a graph works on. Throws InvalidArgument if the batch does not fit the plan.
   void begin(std::int64_t step, const RankBatch& batch, Mode mode);
@@ -37,6 +40,8 @@ class TrainerBodies : public StepBodies {
   void norm() override;
   void optimize(int unit) override;
 
+  /// Throws StepOutOfBudget, with the same message on all ranks, if the last run went over the memory budget on any. Collective.
+  void check_budget();
   [[nodiscard]] std::vector<float> whole(std::size_t unit, bool gradients);
   [[nodiscard]] Bytes state_bytes() const;
   [[nodiscard]] const StepPlan& plan() const { return plan_; }
@@ -51,8 +56,9 @@ class TrainerBodies : public StepBodies {
   collective::Collectives& collectives_;
   TrainerOptions options_;
   StepPlan plan_;
+  step::Arena& arena_;
   std::vector<FlatParameter> flats_;
-  std::vector<float> reduced_;  // a shard's sum of one micro-batch, on its way to the accumulated gradient
+  std::pmr::vector<float> reduced_;  // a shard's sum of one micro-batch, on its way to the accumulated gradient
   RankBatch batch_;
   Mode mode_ = Mode::Train;
   std::int64_t step_ = 0;

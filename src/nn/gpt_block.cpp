@@ -38,17 +38,18 @@ Block<Real>::Block(const GptShape& shape, std::int64_t max_sequences, tensor::Ma
     : width_(shape.width), heads_(shape.heads), matmul_(matmul), workspace_(workspace) {
   const std::int64_t n = max_sequences * shape.context;
   const std::int64_t c = shape.width;
-  normed_1_ = tensor::Buffer<Real>(n * c);
-  mean_1_ = tensor::Buffer<Real>(n);
-  rstd_1_ = tensor::Buffer<Real>(n);
-  qkv_ = tensor::Buffer<Real>(n * 3 * c);
-  log_sum_ = tensor::Buffer<Real>(n * shape.heads);
-  attended_ = tensor::Buffer<Real>(n * c);
-  middle_ = tensor::Buffer<Real>(n * c);
-  normed_2_ = tensor::Buffer<Real>(n * c);
-  mean_2_ = tensor::Buffer<Real>(n);
-  rstd_2_ = tensor::Buffer<Real>(n);
-  before_gelu_ = tensor::Buffer<Real>(n * 4 * c);
+  std::pmr::memory_resource* const memory = workspace.memory.activations;
+  normed_1_ = tensor::Buffer<Real>(n * c, memory);
+  mean_1_ = tensor::Buffer<Real>(n, memory);
+  rstd_1_ = tensor::Buffer<Real>(n, memory);
+  qkv_ = tensor::Buffer<Real>(n * 3 * c, memory);
+  log_sum_ = tensor::Buffer<Real>(n * shape.heads, memory);
+  attended_ = tensor::Buffer<Real>(n * c, memory);
+  middle_ = tensor::Buffer<Real>(n * c, memory);
+  normed_2_ = tensor::Buffer<Real>(n * c, memory);
+  mean_2_ = tensor::Buffer<Real>(n, memory);
+  rstd_2_ = tensor::Buffer<Real>(n, memory);
+  before_gelu_ = tensor::Buffer<Real>(n * 4 * c, memory);
 }
 
 template <class Real>

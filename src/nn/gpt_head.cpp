@@ -20,12 +20,13 @@ template <class Real>
 Head<Real>::Head(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, Workspace<Real>& workspace)
     : width_(shape.width), vocabulary_(shape.vocabulary), matmul_(matmul), workspace_(workspace) {
   const std::int64_t n = max_sequences * shape.context;
-  normed_ = tensor::Buffer<Real>(n * shape.width);
-  mean_ = tensor::Buffer<Real>(n);
-  rstd_ = tensor::Buffer<Real>(n);
-  logits_ = tensor::Buffer<Real>(n * shape.vocabulary);
-  normalizers_ = tensor::Buffer<Real>(n);
-  losses_ = tensor::Buffer<Real>(n);
+  std::pmr::memory_resource* const memory = workspace.memory.activations;
+  normed_ = tensor::Buffer<Real>(n * shape.width, memory);
+  mean_ = tensor::Buffer<Real>(n, memory);
+  rstd_ = tensor::Buffer<Real>(n, memory);
+  logits_ = tensor::Buffer<Real>(n * shape.vocabulary, memory);
+  normalizers_ = tensor::Buffer<Real>(n, memory);
+  losses_ = tensor::Buffer<Real>(n, memory);
 }
 
 template <class Real>

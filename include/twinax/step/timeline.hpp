@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "twinax/step/arena.hpp"
 #include "twinax/step/graph.hpp"
 
 namespace twinax::step {
@@ -31,6 +32,7 @@ struct StepRun {
   Seconds end{0};
   std::vector<std::int64_t> pool_peaks;  ///< largest number of credits out, by pool
   Bytes buffers_peak{0};                 ///< largest sum of live buffers
+  MemoryUse memory;                      ///< of a live run: what its arena did
   [[nodiscard]] Seconds duration() const { return end - begin; }
 };
 
