@@ -31,6 +31,8 @@ fsdp::TrainerOptions trainer_options(const Config& config, const Workload& workl
   options.strategy = fsdp::parse_strategy(config.text("fsdp.strategy"));
   options.limiter = fsdp::parse_limiter(config.text("fsdp.limiter"));
   options.limit = config.integer("fsdp.limit");
+  options.limit_bytes = config.bytes("fsdp.limit_bytes");
+  options.limiter_side = fsdp::parse_limiter_side(config.text("fsdp.limiter_side"));
   options.prefetch = config.integer("fsdp.prefetch");
   options.wire = config.text("fsdp.wire") == "bf16" ? Dtype::Bf16 : Dtype::Fp32;
   options.seed = static_cast<std::uint64_t>(config.integer("train.seed"));

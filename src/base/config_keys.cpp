@@ -26,7 +26,8 @@ KeyDeclaration quantity(KeyType type, std::string_view name, std::string_view va
   return {name, type, value, minimum, maximum, {}, help};
 }
 
-std::vector<KeyDeclaration> declare() {
+/// What is trained, and how.
+std::vector<KeyDeclaration> declare_training() {
   return {
       integer("train.steps", "200", 1, kAny, "optimizer steps"),
       integer("train.seed", "1", 0, kAny, "of initial weights and of the data's order"),
@@ -50,8 +51,15 @@ std::vector<KeyDeclaration> declare() {
 
       text("fsdp.strategy", "full", "full: parameters, gradients and optimizer sharded; replicate: all on every rank",
            {"full", "replicate"}),
-      text("fsdp.limiter", "window", "what bounds the gathered units in flight; none = unlimited", {"none", "window"}),
-      integer("fsdp.limit", "2", 1, 1e6, "gathered units in flight at most, under the window limiter"),
+      text(
+          "fsdp.limiter", "window",
+          "what bounds gathered units and gradients in flight: window: one more as one is released; block: the next when all are released; "
+          "bytes: a window of bytes; pingpong: a window of buffers made once",
+          {"none", "window", "block", "bytes", "pingpong"}),
+      integer("fsdp.limit", "2", 1, 1e6, "units of a window, a block or ping-pong, for gathers and gradients each"),
+      quantity(KeyType::Bytes, "fsdp.limit_bytes", "1GiB", 1, kAny, "memory of a limiter by bytes, for gathers and gradients each"),
+      text("fsdp.limiter_side", "host", "who waits for the limiter: the host's issuing thread, or the lane while the host runs on",
+           {"host", "lane"}),
       integer("fsdp.prefetch", "1", 0, 1e6, "units gathered ahead of the one that is computed"),
       text("fsdp.wire", "fp32", "element type of gathers and reductions on the wire; sums are fp32", {"fp32", "bf16"}),
 
@@ -66,7 +74,12 @@ std::vector<KeyDeclaration> declare() {
       real("optimizer.epsilon", "1e-08", 1e-30, 1, "added to the root of the second moment"),
       real("optimizer.weight_decay", "0.1", 0, 1000, "of matrices and embeddings; biases and norms don't decay"),
       real("optimizer.clip_norm", "1", 0, 1e30, "the global gradient norm is clipped to this; 0 = never"),
+  };
+}
 
+/// What it is trained on, and what is left behind.
+std::vector<KeyDeclaration> declare_machine() {
+  return {
       text("net.transport", "mpi",
            "mpi, ucx: ranks are processes under mpirun, whose bytes go by MPI or by UCX; loopback: threads of one process",
            {"mpi", "ucx", "loopback"}),
@@ -104,7 +117,12 @@ std::vector<KeyDeclaration> declare() {
 }  // namespace
 
 std::span<const KeyDeclaration> config_keys() {
-  static const std::vector<KeyDeclaration> keys = declare();
+  static const std::vector<KeyDeclaration> keys = [] {
+    std::vector<KeyDeclaration> all = declare_training();
+    const std::vector<KeyDeclaration> more = declare_machine();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }();
   return keys;
 }
 

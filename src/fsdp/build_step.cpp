@@ -56,18 +56,23 @@ class StepWriter {
     units_.resize(plan.layouts.size());
     groups_.resize(uses_.size() + 1);
     for (const Use& use : uses_) units_[static_cast<std::size_t>(use.unit)].backwards_left += use.backward ? 1 : 0;
-    if (!plan.is_resident()) {
-      built_.gathered = built_.graph.add_pool({.name = "gathered units", .capacity = plan.limit});
-      built_.reductions = built_.graph.add_pool({.name = "reductions", .capacity = plan.limit});
+    for (const Use& use : uses_) {
+      if (use.unit != 0 && use.group == std::ssize(group_units_)) group_units_.push_back(use.unit);
     }
+    if (plan.is_resident()) return;
+    check_limiter(plan);
+    gathers_.emplace(plan, built_.graph, "gathered units", "gathered");
+    gradients_.emplace(plan, built_.graph, "reductions", "gradients");
+    built_.gathered = gathers_->units();
+    built_.reductions = gradients_->units();
   }
 
-  /// All uses; the gathers of a use's group and of `prefetch` groups after it are issued before it.
+  /// All uses; the gathers of a use's group, and of groups after it as far as prefetch and limiter go, are issued before it.
   void write_uses() {
-    const std::int64_t ahead = effective_prefetch(plan_.prefetch, plan_.limit);
     std::size_t next = 0;  // gathers of uses before this one are written
     for (const Use& use : uses_) {
-      for (; next < uses_.size() && (uses_[next].group <= use.group + ahead || uses_[next].unit == 0); ++next) {
+      for (; next < uses_.size() && (uses_[next].unit == 0 || is_gathered_ahead(plan_, group_units_, use.group, uses_[next].group));
+           ++next) {
         if (uses_[next].gathers && !plan_.is_resident()) write_gather(uses_[next]);
       }
       if (use.backward) {
@@ -117,17 +122,18 @@ class StepWriter {
   [[nodiscard]] Bytes received(const Use& use) const { return size_of(plan_.wire) * (layout_of(use).padded - layout_of(use).shard); }
 
   /// A unit's whole run of parameters or gradients in memory.
-  BufferId add_buffer(const Use& use, const char* what) {
-    return built_.graph.add_buffer({.name = what + name_of(use), .size = Bytes{4} * layout_of(use).padded});
+  BufferId add_buffer(const Use& use, const char* what, LimitedBuffers& limited) {
+    return built_.graph.add_buffer(
+        {.name = what + name_of(use), .size = Bytes{4} * layout_of(use).padded, .slot = limited.next_slot(use.unit)});
   }
 
   void write_gather(const Use& use) {
     Gathered& gathered = gathered_for(use);
-    gathered.buffer = add_buffer(use, "parameters ");
+    gathered.buffer = add_buffer(use, "parameters ", *gathers_);
     Op op{.kind = OpKind::Gather, .lane = LaneKind::Collective, .name = "gather " + name_of(use), .unit = use.unit};
     op.bytes = received(use);
     op.produces = {*gathered.buffer};
-    if (use.unit != 0) op.takes = {{.pool = *built_.gathered}};
+    op.takes = gathers_->credits(use.unit);
     if (bodies_ != nullptr) {
       op.body = [bodies = bodies_, u = use.unit, buffer = gathered.buffer](OpContext& context) {
         bodies->gather(u, floats(context, buffer));
@@ -146,7 +152,7 @@ class StepWriter {
     op.uses = {*gathered.buffer};
     if (use.releases) {
       op.releases = {*gathered.buffer};
-      if (use.unit != 0) op.gives = {{.pool = *built_.gathered}};
+      op.gives = gathers_->credits(use.unit);
     }
     return op;
   }
@@ -168,9 +174,9 @@ class StepWriter {
     if (!plan_.is_resident()) {
       is_first = !unit.gradients;
       if (is_first) {
-        unit.gradients = add_buffer(use, "gradients ");
+        unit.gradients = add_buffer(use, "gradients ", *gradients_);
         op.produces = {*unit.gradients};
-        if (use.unit != 0) op.takes = {{.pool = *built_.reductions}};
+        op.takes = gradients_->credits(use.unit);
       } else {
         op.uses.push_back(*unit.gradients);
       }
@@ -196,7 +202,7 @@ class StepWriter {
     if (unit.gradients) {
       op.uses = {*unit.gradients};
       op.releases = {*unit.gradients};
-      if (use.unit != 0) op.gives = {{.pool = *built_.reductions}};
+      op.gives = gradients_->credits(use.unit);
     }
     if (bodies_ != nullptr) {
       op.body = [bodies = bodies_, u = use.unit, buffer = unit.gradients, is_first = !unit.reduced](OpContext& context) {
@@ -211,6 +217,8 @@ class StepWriter {
   const StepPlan& plan_;
   StepBodies* bodies_;
   std::vector<Use> uses_;
+  std::vector<int> group_units_;
+  std::optional<LimitedBuffers> gathers_, gradients_;  // none where parameters are resident
   std::vector<Gathered> groups_;
   std::vector<UnitState> units_;
   std::vector<OpId> reductions_;

@@ -12,10 +12,4 @@ Strategy parse_strategy(std::string_view text) {
   throw InvalidArgument("the sharding strategy \"" + std::string(text) + "\" is not known: full or replicate");
 }
 
-Limiter parse_limiter(std::string_view text) {
-  if (text == "none") return Limiter::None;
-  if (text == "window") return Limiter::Window;
-  throw InvalidArgument("the limiter \"" + std::string(text) + "\" is not known: none or window");
-}
-
 }  // namespace twinax::fsdp

@@ -13,9 +13,9 @@ namespace twinax::fsdp {
 namespace {
 
 StepPlan make_plan(const nn::Model<float>& model, int ranks, const TrainerOptions& options) {
-  if (options.limiter == Limiter::Window && options.limit < 1) {
-    throw InvalidArgument("a limiter's window of " + std::to_string(options.limit) +
-                          " units can hold nothing: fsdp.limit must be 1 at least");
+  const bool counts_units = options.limiter != Limiter::None && options.limiter != Limiter::Bytes;
+  if (counts_units && options.limit < 1) {
+    throw InvalidArgument("a limiter of " + std::to_string(options.limit) + " units can hold nothing: fsdp.limit must be 1 at least");
   }
   StepPlan plan;
   for (const nn::UnitSpec& unit : model.units()) {
@@ -30,7 +30,10 @@ StepPlan make_plan(const nn::Model<float>& model, int ranks, const TrainerOption
   plan.micro_batches = options.micro_batches;
   plan.ranks = ranks;
   plan.strategy = options.strategy;
-  plan.limit = options.limiter == Limiter::None ? 0 : options.limit;
+  plan.limiter = options.limiter;
+  plan.limit = counts_units ? options.limit : 0;
+  plan.limit_bytes = options.limit_bytes;
+  plan.limiter_side = options.limiter_side;
   plan.prefetch = options.prefetch;
   plan.wire = options.wire;
   return plan;
@@ -47,6 +50,8 @@ class Trainer::Bodies final : public TrainerBodies {
         evaluation_(build_evaluation_step(plan(), this)) {
     step::verify(training_.graph);
     step::verify(evaluation_.graph);
+    executor_.prepare(training_.graph);
+    executor_.prepare(evaluation_.graph);
   }
 
   StepOutcome run(const BuiltStep& built, std::int64_t step, const RankBatch& batch, Mode mode) {

@@ -46,7 +46,7 @@ class Resource final : public std::pmr::memory_resource {
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     if (alignment > Blocks::kGrain) throw InvalidArgument("an arena's memory is aligned to " + std::to_string(Blocks::kGrain) + " bytes");
-    return arena_.take({.size = {static_cast<std::int64_t>(bytes)}, .holder = holder_}).memory.data();
+    return arena_.take({.size = {static_cast<std::int64_t>(bytes)}, .holder = holder_}).data();
   }
   void do_deallocate(void* begin, std::size_t bytes, std::size_t /*alignment*/) override {
     arena_.give({static_cast<std::byte*>(begin), bytes});
@@ -92,12 +92,12 @@ struct Arena::State {
     use.reserved_peak = std::max(use.reserved_peak, Bytes{reserved});
   }
 
-  std::optional<Taken> try_take(const Ask& ask, bool beyond_budget) {
+  std::optional<std::span<std::byte>> try_take(const Ask& ask, bool beyond_budget) {
     if (ask.size.value < 0) throw InvalidArgument("a buffer of " + std::to_string(ask.size.value) + " bytes is asked for");
     const std::size_t bytes = whole_pages(static_cast<std::size_t>(ask.size.value));
     {
       const std::scoped_lock lock(mutex);
-      if (std::optional<Taken> found = blocks.find(ask)) {
+      if (std::optional<std::span<std::byte>> found = blocks.find(ask)) {
         update_peaks();
         return found;
       }
@@ -113,7 +113,7 @@ struct Arena::State {
       return std::nullopt;
     }
     if (ask.in_common && !is_common) not_in_common += static_cast<std::int64_t>(bytes);
-    const Taken taken = blocks.add_segment({begin, bytes}, is_common, ask);
+    const std::span<std::byte> taken = blocks.add_segment({begin, bytes}, is_common, ask);
     update_peaks();
     return taken;
   }
@@ -163,29 +163,29 @@ Arena::~Arena() {
   for (const Blocks::Segment& segment : state_->blocks.segments()) state_->unmap(segment);
 }
 
-std::optional<Taken> Arena::try_take(const Ask& ask) {
+std::optional<std::span<std::byte>> Arena::try_take(const Ask& ask) {
   return state_->try_take(ask, false);
 }
 
-Taken Arena::take(const Ask& ask) {
-  std::optional<Taken> taken = state_->try_take(ask, false);
+std::span<std::byte> Arena::take(const Ask& ask) {
+  std::optional<std::span<std::byte>> taken = state_->try_take(ask, false);
   if (!taken) {
     state_->give_back_cached();
     taken = state_->try_take(ask, false);
   }
   if (!taken) throw OutOfBudget(state_->shortage(ask));
-  return *std::move(taken);
+  return *taken;
 }
 
-Taken Arena::overdraw(const Ask& ask) {
+std::span<std::byte> Arena::overdraw(const Ask& ask) {
   const std::string shortage = state_->shortage(ask);
   {
     const std::scoped_lock lock(state_->mutex);
     if (state_->overdraft.empty()) state_->overdraft = shortage;
   }
-  std::optional<Taken> taken = state_->try_take(ask, true);
+  std::optional<std::span<std::byte>> taken = state_->try_take(ask, true);
   if (!taken) throw OutOfBudget(shortage);
-  return *std::move(taken);
+  return *taken;
 }
 
 std::string Arena::overdraft() const {

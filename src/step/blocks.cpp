@@ -16,22 +16,31 @@ std::size_t Blocks::pool_of(const Ask& ask) {
   return static_cast<std::size_t>(ask.lane) * 4 + (ask.in_common ? 2U : 0U) + (is_large ? 1U : 0U);
 }
 
-std::optional<Taken> Blocks::find(const Ask& ask) {
+std::optional<std::span<std::byte>> Blocks::find(const Ask& ask) {
   const std::size_t size = rounded(static_cast<std::size_t>(ask.size.value));
   const std::size_t pool = pool_of(ask);
-  for (Sizes* sizes : {&free_[pool], ask.may_wait ? &waiting_[pool] : nullptr}) {
-    if (sizes == nullptr) continue;
-    const auto fitting = sizes->lower_bound({size, nullptr});
-    if (fitting == sizes->end()) continue;
-    const Place place = all_.find(fitting->second);
-    sizes->erase(fitting);
-    cut(place, size);
-    return hold(place, ask);
-  }
-  return std::nullopt;
+  const auto fitting = free_[pool].lower_bound({size, nullptr});
+  const Place place = fitting == free_[pool].end() ? find_waiting(ask, pool) : all_.find(fitting->second);
+  if (place == all_.end()) return std::nullopt;
+  (place->second.state == State::Waiting ? waiting_ : free_)[pool].erase({place->second.size, place->first});
+  cut(place, size);
+  return hold(place, ask);
 }
 
-Taken Blocks::add_segment(std::span<std::byte> segment, bool is_common, const Ask& ask) {
+Blocks::Place Blocks::find_waiting(const Ask& ask, std::size_t pool) {
+  const std::size_t size = rounded(static_cast<std::size_t>(ask.size.value));
+  for (auto entry = waiting_[pool].lower_bound({size, nullptr}); entry != waiting_[pool].end(); ++entry) {
+    const Place place = all_.find(entry->second);
+    bool is_over = true;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      is_over = is_over && place->second.used_until[lane] <= std::max(passed_[lane], ask.waits_for[lane]);
+    }
+    if (is_over) return place;
+  }
+  return all_.end();
+}
+
+std::span<std::byte> Blocks::add_segment(std::span<std::byte> segment, bool is_common, const Ask& ask) {
   segments_.emplace(segment.data(), Segment{.memory = segment, .is_common = is_common, .wanted_common = ask.in_common});
   Block block;
   block.size = segment.size();
@@ -57,23 +66,14 @@ void Blocks::cut(Place place, std::size_t size) {
 }
 
 /// A block that is in no list any more gets its holder.
-Taken Blocks::hold(Place place, const Ask& ask) {
+std::span<std::byte> Blocks::hold(Place place, const Ask& ask) {
   Block& block = place->second;
-  Taken taken;
-  if (block.state == State::Waiting) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      if (block.used_until[lane] > passed_[lane])
-        taken.after.push_back({.lane = static_cast<LaneKind>(lane), .position = block.used_until[lane]});
-    }
-  } else {
-    active_ += static_cast<std::int64_t>(block.size);
-  }
+  if (block.state == State::Free) active_ += static_cast<std::int64_t>(block.size);
   block.state = State::Taken;
   block.asked = static_cast<std::size_t>(ask.size.value);
   block.holder = ask.holder;
   allocated_ += ask.size.value;
-  taken.memory = {place->first, block.asked};
-  return taken;
+  return {place->first, block.asked};
 }
 
 Blocks::Place Blocks::taken_block(std::span<std::byte> buffer) {

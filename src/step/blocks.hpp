@@ -28,10 +28,11 @@ class Blocks {
   /// The size of the block that serves `bytes`.
   [[nodiscard]] static std::size_t rounded(std::size_t bytes);
 
-  /// The smallest free block of the ask's pool that holds it, cut to size; none if there is none.
-  [[nodiscard]] std::optional<Taken> find(const Ask& ask);
+  /// The smallest block of the ask's pool that is free (or will be when the asker touches it) and holds it, cut to size; none if there is
+  /// none.
+  [[nodiscard]] std::optional<std::span<std::byte>> find(const Ask& ask);
   /// A new segment that serves an ask from its beginning. `is_common` says where it is from.
-  [[nodiscard]] Taken add_segment(std::span<std::byte> segment, bool is_common, const Ask& ask);
+  [[nodiscard]] std::span<std::byte> add_segment(std::span<std::byte> segment, bool is_common, const Ask& ask);
   /// Taken blocks only, else InvalidArgument.
   void use(std::span<std::byte> buffer, Mark mark);
   void give(std::span<std::byte> buffer);
@@ -71,7 +72,9 @@ class Blocks {
 
   [[nodiscard]] static std::size_t pool_of(const Ask& ask);
   [[nodiscard]] Place taken_block(std::span<std::byte> buffer);
-  [[nodiscard]] Taken hold(Place place, const Ask& ask);
+  [[nodiscard]] std::span<std::byte> hold(Place place, const Ask& ask);
+  /// Of the waiting blocks of a pool.
+  [[nodiscard]] Place find_waiting(const Ask& ask, std::size_t pool);
   void cut(Place place, std::size_t size);
   void free(Place place);
   void merge_next(Place place);

@@ -40,7 +40,6 @@ class Run {
         shared_(shared),
         clock_(shared.clock),
         arena_(shared.arena),
-        memory_after_(graph.ops().size()),
         buffers_(graph.buffers().size()),
         done_(graph.ops().size()) {
     for (const PoolSpec& pool : graph.pools()) pools_.push_back(std::make_unique<Credits>(pool.capacity, pool.refill));
@@ -113,7 +112,7 @@ class Run {
 
   [[nodiscard]] Mark mark(std::size_t index) const { return {.lane = graph_.ops()[index].lane, .position = shared_.issued + index + 1}; }
 
-  /// Whether the op's lane waits for its credits, so that the memory it gets may still be in use when it is issued.
+  /// Whether the op's lane waits for its credits. Then the memory it gets may still be in use when it is issued.
   [[nodiscard]] bool waits_on_lane(const Op& op) const {
     for (const CreditUse& use : op.takes) {
       if (graph_.pools()[use.pool.index].side == WaitSide::Lane) return true;
@@ -129,22 +128,31 @@ class Run {
       buffers_[id.index].memory = whole.first(static_cast<std::size_t>(buffer.size.value));
       return;
     }
-    const Ask ask{.size = buffer.size, .holder = buffer.name, .lane = op.lane, .in_common = true, .may_wait = waits_on_lane(op)};
-    std::optional<Taken> taken = arena_.try_take(ask);
+    Ask ask{.size = buffer.size, .holder = buffer.name, .lane = op.lane, .in_common = true};
+    if (waits_on_lane(op)) ask.waits_for = waits_for(op);
+    std::optional<std::span<std::byte>> taken = arena_.try_take(ask);
     if (!taken && arena_.overdraft().empty()) taken = retry(ask);
-    if (!taken) taken = arena_.overdraw(ask);
-    for (const Mark& mark : taken->after) {
-      if (mark.position > shared_.issued) memory_after_[index].push_back({mark.position - shared_.issued - 1});
+    buffers_[id.index] = {.memory = taken ? *taken : arena_.overdraw(ask), .is_taken = true};
+  }
+
+  /// The marks of the ops that one waits for before it begins.
+  [[nodiscard]] std::array<std::uint64_t, kLanes> waits_for(const Op& op) const {
+    std::array<std::uint64_t, kLanes> positions{};
+    for (const auto* ids : {&op.after, &op.after_credits}) {
+      for (const OpId id : *ids) {
+        std::uint64_t& position = positions[static_cast<std::size_t>(graph_[id].lane)];
+        position = std::max(position, mark(id.index).position);
+      }
     }
-    buffers_[id.index] = {.memory = taken->memory, .is_taken = true};
+    return positions;
   }
 
   /// All that was issued completes: it waits for earlier ops only, on this rank and on all others, which issue the same.
-  std::optional<Taken> retry(const Ask& ask) {
+  std::optional<std::span<std::byte>> retry(const Ask& ask) {
     const Seconds begin = clock_.now();
     wait_for_issued();
     arena_.give_back_cached();
-    std::optional<Taken> taken = arena_.try_take(ask);
+    std::optional<std::span<std::byte>> taken = arena_.try_take(ask);
     arena_.count_retry(clock_.now() - begin);
     return taken;
   }
@@ -178,7 +186,7 @@ class Run {
     bool runs = false;
     {
       std::unique_lock lock(mutex_);
-      completed_.wait(lock, [&] { return failure_ != nullptr || all_done(index); });
+      completed_.wait(lock, [&] { return failure_ != nullptr || all_done(op); });
       runs = failure_ == nullptr;
     }
     if (runs) take_on_lane(op);
@@ -228,9 +236,8 @@ class Run {
     completed_.notify_all();
   }
 
-  [[nodiscard]] bool all_done(std::size_t index) const {
-    const Op& op = graph_.ops()[index];
-    for (const auto* ids : {&op.after, &op.after_credits, &memory_after_[index]}) {
+  [[nodiscard]] bool all_done(const Op& op) const {
+    for (const auto* ids : {&op.after, &op.after_credits}) {
       for (const OpId id : *ids) {
         if (!done_[id.index]) return false;
       }
@@ -262,9 +269,8 @@ class Run {
   Clock& clock_;
   Arena& arena_;
   std::vector<std::unique_ptr<Credits>> pools_;
-  StepRun result_;                               // each event is written by its lane alone
-  std::vector<std::vector<OpId>> memory_after_;  // by op, written before it is queued: who may still use what it was given
-  std::vector<Live> buffers_;                    // each written before its op is queued
+  StepRun result_;             // each event is written by its lane alone
+  std::vector<Live> buffers_;  // each written before its op is queued
 
   std::mutex mutex_;  // protects all below; a pool's or the arena's mutex may be taken after it
   std::condition_variable completed_;
@@ -310,7 +316,7 @@ void LiveExecutor::prepare(const StepGraph& graph) {
       shared.slots.erase(known);
     }
     const Ask ask{.size = slot.size, .holder = slot.name, .lane = LaneKind::Collective, .in_common = true};
-    shared.slots.emplace(slot.name, shared.arena.take(ask).memory);
+    shared.slots.emplace(slot.name, shared.arena.take(ask));
   }
 }
 

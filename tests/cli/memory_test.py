@@ -31,6 +31,22 @@ class Memory(CommandTest):
                 result = self.train(ranks, transport, memory__budget="1MiB")
                 self.assert_refused(result, "out of the memory budget of 1.05 MB (memory.budget)", "activations", "takes")
 
+    def test_a_limiter_that_could_hold_no_unit_is_refused_at_start(self):
+        for transport, ranks in TRANSPORTS:
+            with self.subTest(transport=transport):
+                result = self.train(ranks, transport, fsdp__limiter="bytes", fsdp__limit_bytes="1KiB")
+                self.assert_refused(result, 'fsdp.limit_bytes = 1KiB: the unit "h.0" takes')
+
+    def test_every_policy_and_side_trains_the_same(self):
+        losses = set()
+        for policy in ("none", "window", "block", "bytes", "pingpong"):
+            for side in ("host", "lane"):
+                with self.subTest(policy=policy, side=side):
+                    result = self.train(2, "loopback", fsdp__limiter=policy, fsdp__limiter_side=side, train__steps=3)
+                    self.assertEqual(result.code, 0, result.err)
+                    losses.add(result.out.split("loss ")[1].split()[0])
+        self.assertEqual(len(losses), 1, losses)
+
     def test_running_out_in_a_step_is_one_error_and_closes_the_record(self):
         # The model and its state take a bit over 5 MB here; what gathers need on top isn't there without a limiter.
         for transport, ranks in TRANSPORTS:

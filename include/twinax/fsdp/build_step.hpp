@@ -8,6 +8,7 @@
 
 #include "twinax/base/dtype.hpp"
 #include "twinax/fsdp/flat_parameter.hpp"
+#include "twinax/fsdp/limiter.hpp"
 #include "twinax/fsdp/strategy.hpp"
 #include "twinax/nn/model.hpp"
 #include "twinax/step/graph.hpp"
@@ -24,7 +25,10 @@ struct StepPlan {
   std::int64_t micro_batches = 1;
   int ranks = 1;
   Strategy strategy = Strategy::Full;
-  std::int64_t limit = 0;     ///< credits of each of the two pools; 0 = unlimited
+  Limiter limiter = Limiter::Window;
+  std::int64_t limit = 0;  ///< units in each of the two pools; 0 = unlimited
+  Bytes limit_bytes{0};    ///< in each of the two pools, of a limiter by bytes
+  step::WaitSide limiter_side = step::WaitSide::Host;
   std::int64_t prefetch = 1;  ///< gathers issued ahead of the unit in use
   Dtype wire = Dtype::Fp32;
   /// Whether parameters stay whole on every rank, so that nothing is gathered: replicate, or one rank alone.
@@ -71,8 +75,8 @@ struct BuiltStep {
 
 /// Builds a training step: gathers, forward, backward, reductions, norm, optimizer. `bodies` may be null: a graph to check, plan or draw.
 ///
-/// The limiter's two pools hold `limit` credits each: a gather takes one until its unit is released, a backward one until its gradients are
-/// reduced. Throws InvalidArgument if the plan's parts disagree.
+/// The limiter has two pools: a gather takes of one until its unit is released, a backward of the other until its gradients are reduced.
+/// Throws InvalidArgument if the plan's parts disagree, or the limiter can't hold a unit.
 [[nodiscard]] BuiltStep build_training_step(const StepPlan& plan, StepBodies* bodies);
 
 /// Builds a forward pass over one micro-batch.

@@ -13,15 +13,7 @@ enum class Strategy : std::uint8_t {
   Replicate  ///< every rank holds all; gradients are all-reduced
 };
 
-/// What bounds the gathers and reductions in flight.
-enum class Limiter : std::uint8_t {
-  None,   ///< the issuing thread runs ahead as far as it gets
-  Window  ///< gather i waits for the release of gather i - limit; reductions' buffers likewise
-};
-
 /// Reads "full" or "replicate". Throws InvalidArgument.
 [[nodiscard]] Strategy parse_strategy(std::string_view text);
-/// Reads "none" or "window". Throws InvalidArgument.
-[[nodiscard]] Limiter parse_limiter(std::string_view text);
 
 }  // namespace twinax::fsdp

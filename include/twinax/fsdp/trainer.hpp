@@ -22,6 +22,8 @@ struct TrainerOptions {
   Strategy strategy = Strategy::Full;
   Limiter limiter = Limiter::Window;
   std::int64_t limit = 2;
+  Bytes limit_bytes{0};  ///< of Limiter::Bytes
+  step::WaitSide limiter_side = step::WaitSide::Host;
   std::int64_t prefetch = 1;
   Dtype wire = Dtype::Fp32;
   std::uint64_t seed = 1;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "twinax/step/op.hpp"
 
@@ -26,13 +26,8 @@ struct Ask {
   std::string holder;                 ///< who holds it, for people: "gradients h.3"
   LaneKind lane = LaneKind::Compute;  ///< whose pool serves it: the lane that writes it first
   bool in_common = false;             ///< whether it is best in the memory that peers read
-  bool may_wait = false;              ///< whether a block will do that other lanes may still use; `Taken::after` says until when
-};
-
-/// What was had.
-struct Taken {
-  std::span<std::byte> memory;
-  std::vector<Mark> after;  ///< what must have passed before the memory may be touched; empty unless the ask `may_wait`
+  /// Positions in the lanes' queues that the asker waits for before it touches the memory: what lanes use no longer than that will do.
+  std::array<std::uint64_t, kLanes> waits_for{};
 };
 
 /// What an arena's memory did since its peaks were reset.
@@ -59,12 +54,12 @@ class Arena {
   ~Arena();
 
   /// A buffer of exactly the size asked for; none if budget or system don't hold it. Throws InvalidArgument for a negative size.
-  [[nodiscard]] std::optional<Taken> try_take(const Ask& ask);
+  [[nodiscard]] std::optional<std::span<std::byte>> try_take(const Ask& ask);
   /// The same where no lane runs: gives cached segments back if that helps. Throws OutOfBudget that says who holds what.
-  Taken take(const Ask& ask);
+  std::span<std::byte> take(const Ask& ask);
   /// Takes beyond the budget, so that a step in which other ranks take part can be brought to its end; `overdraft` tells of it from then
   /// on. Throws OutOfBudget if the system has no memory.
-  Taken overdraw(const Ask& ask);
+  std::span<std::byte> overdraw(const Ask& ask);
   /// The message of the first overdraft; empty if there was none.
   [[nodiscard]] std::string overdraft() const;
 

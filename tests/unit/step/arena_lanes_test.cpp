@@ -21,64 +21,59 @@ Ask ask(std::int64_t size, LaneKind lane) {
   return {.size = {size}, .holder = "buffer", .lane = lane};
 }
 
-Ask ask_late(std::int64_t size, LaneKind lane) {
-  Ask late = ask(size, lane);
-  late.may_wait = true;
-  return late;
-}
-
 TEST(Arena, HasAPoolForEachLane) {
   Arena arena;
-  const std::span<std::byte> gathered = arena.take(ask(kPage, LaneKind::Collective)).memory;
+  const std::span<std::byte> gathered = arena.take(ask(kPage, LaneKind::Collective));
   arena.give(gathered);
-  EXPECT_NE(arena.take(ask(kPage, LaneKind::Compute)).memory.data(), gathered.data());
+  EXPECT_NE(arena.take(ask(kPage, LaneKind::Compute)).data(), gathered.data());
   EXPECT_EQ(arena.reserved(), Bytes{2 * kPage});
-  EXPECT_EQ(arena.take(ask(kPage, LaneKind::Collective)).memory.data(), gathered.data());
+  EXPECT_EQ(arena.take(ask(kPage, LaneKind::Collective)).data(), gathered.data());
 }
 
 TEST(Arena, ServesABlockThatAnotherLaneUsesOnlyOnceThatHasPassed) {
   Arena arena;
-  const std::span<std::byte> buffer = arena.take(ask(kPage, LaneKind::Collective)).memory;
+  const std::span<std::byte> buffer = arena.take(ask(kPage, LaneKind::Collective));
   arena.use(buffer, {.lane = LaneKind::Compute, .position = 7});
   arena.give(buffer);
   EXPECT_EQ(arena.allocated(), Bytes{0});
   EXPECT_EQ(arena.active(), Bytes{kPage}) << "nobody holds it, but a lane may still read it";
   arena.passed({.lane = LaneKind::Compute, .position = 6});
   arena.passed({.lane = LaneKind::Service, .position = 9});
-  const std::span<std::byte> other = arena.take(ask(kPage, LaneKind::Collective)).memory;
+  const std::span<std::byte> other = arena.take(ask(kPage, LaneKind::Collective));
   EXPECT_NE(other.data(), buffer.data());
   arena.passed({.lane = LaneKind::Compute, .position = 7});
   EXPECT_EQ(arena.active(), Bytes{kPage}) << "of the other";
-  EXPECT_EQ(arena.take(ask(kPage, LaneKind::Collective)).memory.data(), buffer.data());
+  EXPECT_EQ(arena.take(ask(kPage, LaneKind::Collective)).data(), buffer.data());
 }
 
 TEST(Arena, ServesABlockThatItsOwnLaneAloneUsesAtOnce) {
   Arena arena;
-  const std::span<std::byte> buffer = arena.take(ask(kPage, LaneKind::Compute)).memory;
+  const std::span<std::byte> buffer = arena.take(ask(kPage, LaneKind::Compute));
   arena.use(buffer, {.lane = LaneKind::Compute, .position = 7});
   arena.give(buffer);
-  EXPECT_EQ(arena.take(ask(kPage, LaneKind::Compute)).memory.data(), buffer.data()) << "the lane's order protects it";
+  EXPECT_EQ(arena.take(ask(kPage, LaneKind::Compute)).data(), buffer.data()) << "the lane's order protects it";
 }
 
-TEST(Arena, SaysWhatToWaitForWhereABlockIsHadBeforeItIsFree) {
+TEST(Arena, ServesABlockToWhoWaitsForItsUsersAnyway) {
   Arena arena;
-  const std::span<std::byte> buffer = arena.take(ask(2 * kPage, LaneKind::Collective)).memory;
+  const std::span<std::byte> buffer = arena.take(ask(2 * kPage, LaneKind::Collective));
   arena.use(buffer, {.lane = LaneKind::Compute, .position = 3});
   arena.use(buffer, {.lane = LaneKind::Compute, .position = 5});
   arena.use(buffer, {.lane = LaneKind::Service, .position = 4});
   arena.passed({.lane = LaneKind::Service, .position = 4});
   arena.give(buffer);
-  const Taken first = arena.take(ask_late(kPage, LaneKind::Collective));
-  EXPECT_EQ(first.memory.data(), buffer.data());
-  EXPECT_EQ(first.after, (std::vector<Mark>{{.lane = LaneKind::Compute, .position = 5}}));
-  const Taken second = arena.take(ask_late(kPage, LaneKind::Collective));
-  EXPECT_EQ(second.memory.data(), buffer.data() + kPage);
-  EXPECT_EQ(second.after, first.after) << "both parts were in use";
-  EXPECT_EQ(arena.active(), Bytes{2 * kPage});
-  arena.give(first.memory);
-  EXPECT_EQ(arena.active(), Bytes{2 * kPage}) << "it waits on";
+  Ask late = ask(kPage, LaneKind::Collective);
+  late.waits_for = {4, 0, 0};
+  EXPECT_NE(arena.take(late).data(), buffer.data()) << "it waits for too little";
+  late.waits_for = {5, 0, 0};
+  const std::span<std::byte> first = arena.take(late);
+  EXPECT_EQ(first.data(), buffer.data());
+  EXPECT_EQ(arena.take(late).data(), buffer.data() + kPage) << "both parts were in use";
+  EXPECT_EQ(arena.active(), Bytes{3 * kPage});
+  arena.give(first);
+  EXPECT_EQ(arena.active(), Bytes{3 * kPage}) << "it waits on";
   arena.passed({.lane = LaneKind::Compute, .position = 5});
-  EXPECT_EQ(arena.active(), Bytes{kPage});
+  EXPECT_EQ(arena.active(), Bytes{2 * kPage});
 }
 
 /// What one lane does to a buffer, as the test remembers it.
@@ -103,12 +98,12 @@ TEST(Arena, LetsNobodyHaveWhatSomebodyHasInRandomUse) {
     const std::size_t what = numbers.below(10);
     if (what < 4) {
       const LaneKind lane = static_cast<LaneKind>(numbers.below(kLanes));
-      const std::optional<Taken> taken = arena.try_take(ask(100 * numbers.between(0, 120), lane));
+      const std::optional<std::span<std::byte>> taken = arena.try_take(ask(100 * numbers.between(0, 120), lane));
       if (!taken) continue;
       ++served;
-      for (const Held& other : held) ASSERT_FALSE(overlaps(taken->memory, other.buffer)) << round;
-      for (const Held& other : waiting) ASSERT_FALSE(overlaps(taken->memory, other.buffer)) << round;
-      held.push_back({.buffer = taken->memory, .mark = static_cast<std::byte>(round), .lane = lane});
+      for (const Held& other : held) ASSERT_FALSE(overlaps(*taken, other.buffer)) << round;
+      for (const Held& other : waiting) ASSERT_FALSE(overlaps(*taken, other.buffer)) << round;
+      held.push_back({.buffer = *taken, .mark = static_cast<std::byte>(round), .lane = lane});
       std::ranges::fill(held.back().buffer, held.back().mark);
     } else if (what < 6 && !held.empty()) {
       Held& some = held[numbers.below(held.size())];
@@ -153,7 +148,7 @@ TEST(Arena, ServesThreadsWithoutSharingABuffer) {
       threads.emplace_back([&arena, t] {
         test::Numbers numbers(t);
         for (int round = 0; round < 1000; ++round) {
-          const std::span<std::byte> buffer = arena.take(ask(64 * numbers.between(1, 40), static_cast<LaneKind>(t % kLanes))).memory;
+          const std::span<std::byte> buffer = arena.take(ask(64 * numbers.between(1, 40), static_cast<LaneKind>(t % kLanes)));
           std::ranges::fill(buffer, static_cast<std::byte>(t));
           ASSERT_EQ(std::ranges::count(buffer, static_cast<std::byte>(t)), std::ssize(buffer));
           arena.give(buffer);

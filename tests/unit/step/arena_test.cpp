@@ -27,7 +27,7 @@ Ask ask(std::int64_t size, LaneKind lane = LaneKind::Compute, const char* holder
 TEST(Arena, GivesMemoryOfTheSizeThatWasAsked) {
   Arena arena;
   for (const std::int64_t size : {1, 63, 64, 4096, 4097, 3'000'000, 9'000'000}) {
-    const std::span<std::byte> buffer = arena.take(ask(size)).memory;
+    const std::span<std::byte> buffer = arena.take(ask(size));
     EXPECT_EQ(std::ssize(buffer), size);
     std::ranges::fill(buffer, std::byte{0xA5});
     EXPECT_EQ(std::ranges::count(buffer, std::byte{0xA5}), size);
@@ -37,30 +37,30 @@ TEST(Arena, GivesMemoryOfTheSizeThatWasAsked) {
 TEST(Arena, AlignsEveryBufferForVectorUnits) {
   Arena arena;
   for (std::int64_t size = 1; size < 2000; size += 77) {
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.take(ask(size)).memory.data()) % 512, 0U) << size;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.take(ask(size)).data()) % 512, 0U) << size;
   }
 }
 
 TEST(Arena, PutsLargeBuffersAtTheBoundaryOfAHugePage) {
   Arena arena;
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.take(ask(5 * kMiB)).memory.data()) % (2 * kMiB), 0U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.take(ask(5 * kMiB)).data()) % (2 * kMiB), 0U);
 }
 
 TEST(Arena, ServesABufferThatCameBackAgain) {
   Arena arena;
-  const std::span<std::byte> first = arena.take(ask(1000)).memory;
+  const std::span<std::byte> first = arena.take(ask(1000));
   arena.give(first);
-  const std::span<std::byte> second = arena.take(ask(999)).memory;
+  const std::span<std::byte> second = arena.take(ask(999));
   EXPECT_EQ(first.data(), second.data());
   EXPECT_EQ(arena.reserved(), Bytes{kPage});
 }
 
 TEST(Arena, CutsABlockAndMergesItsPartsAgain) {
   Arena arena;
-  arena.give(arena.take(ask(8192)).memory);
-  const std::span<std::byte> a = arena.take(ask(1000)).memory;
-  const std::span<std::byte> b = arena.take(ask(3000)).memory;
-  const std::span<std::byte> c = arena.take(ask(4000)).memory;
+  arena.give(arena.take(ask(8192)));
+  const std::span<std::byte> a = arena.take(ask(1000));
+  const std::span<std::byte> b = arena.take(ask(3000));
+  const std::span<std::byte> c = arena.take(ask(4000));
   EXPECT_EQ(b.data(), a.data() + 1024) << "two grains of 512";
   EXPECT_EQ(c.data(), b.data() + 3072);
   EXPECT_EQ(arena.reserved(), Bytes{8192}) << "all are of the one segment";
@@ -68,7 +68,7 @@ TEST(Arena, CutsABlockAndMergesItsPartsAgain) {
   EXPECT_EQ(arena.active(), Bytes{8192});
   arena.give(a);
   arena.give(c);
-  const std::span<std::byte> d = arena.take(ask(8192)).memory;
+  const std::span<std::byte> d = arena.take(ask(8192));
   EXPECT_EQ(arena.reserved(), Bytes{2 * 8192}) << "the middle is held: no block of 8192 is free";
   arena.give(d);
   arena.give(b);
@@ -80,16 +80,16 @@ TEST(Arena, CutsABlockAndMergesItsPartsAgain) {
 
 TEST(Arena, ServesTheSmallestBlockThatFits) {
   Arena arena;
-  const std::span<std::byte> large = arena.take(ask(3 * kPage)).memory;
-  const std::span<std::byte> small = arena.take(ask(kPage)).memory;
+  const std::span<std::byte> large = arena.take(ask(3 * kPage));
+  const std::span<std::byte> small = arena.take(ask(kPage));
   arena.give(large);
   arena.give(small);
-  EXPECT_EQ(arena.take(ask(kPage)).memory.data(), small.data());
+  EXPECT_EQ(arena.take(ask(kPage)).data(), small.data());
 }
 
 TEST(Arena, KeepsSmallBuffersOutOfLargeBlocks) {
   Arena arena;
-  arena.give(arena.take(ask(4 * kMiB)).memory);
+  arena.give(arena.take(ask(4 * kMiB)));
   (void)arena.take(ask(512));
   EXPECT_EQ(arena.reserved(), Bytes{4 * kMiB + kPage});
   (void)arena.take(ask(4 * kMiB - 512));
@@ -98,7 +98,7 @@ TEST(Arena, KeepsSmallBuffersOutOfLargeBlocks) {
 
 TEST(Arena, TakesNoMoreThanItsBudget) {
   Arena arena(Bytes{3 * kPage});
-  const std::span<std::byte> one = arena.take(ask(kPage)).memory;
+  const std::span<std::byte> one = arena.take(ask(kPage));
   EXPECT_TRUE(arena.try_take(ask(2 * kPage)));
   EXPECT_FALSE(arena.try_take(ask(1)));
   arena.give(one);
@@ -108,7 +108,7 @@ TEST(Arena, TakesNoMoreThanItsBudget) {
 
 TEST(Arena, GivesCachedSegmentsBackForAnotherLanesSake) {
   Arena arena(Bytes{2 * kPage});
-  arena.give(arena.take(ask(2 * kPage, LaneKind::Collective)).memory);
+  arena.give(arena.take(ask(2 * kPage, LaneKind::Collective)));
   EXPECT_FALSE(arena.try_take(ask(kPage, LaneKind::Compute))) << "cached memory is another pool's";
   arena.give_back_cached();
   EXPECT_EQ(arena.reserved(), Bytes{0});
@@ -123,11 +123,11 @@ bool is_mapped(std::byte* page) {
 
 TEST(Arena, UnmapsWhatItGivesBackButNotWhatIsHeld) {
   Arena arena;
-  const std::span<std::byte> held = arena.take(ask(kPage)).memory;
-  const std::span<std::byte> half = arena.take(ask(2 * kPage)).memory;
+  const std::span<std::byte> held = arena.take(ask(kPage));
+  const std::span<std::byte> half = arena.take(ask(2 * kPage));
   arena.give(half);
-  const std::span<std::byte> part = arena.take(ask(512)).memory;
-  const std::span<std::byte> cached = arena.take(ask(5 * kMiB)).memory;
+  const std::span<std::byte> part = arena.take(ask(512));
+  const std::span<std::byte> cached = arena.take(ask(5 * kMiB));
   arena.give(cached);
   EXPECT_TRUE(is_mapped(cached.data()));
   arena.give_back_cached();
@@ -141,7 +141,7 @@ TEST(Arena, SaysWhoHoldsWhatWhenItsBudgetIsSpent) {
   Arena arena(Bytes{10 * kPage});
   (void)arena.take(ask(kPage, LaneKind::Compute, "small"));
   (void)arena.take(ask(6 * kPage, LaneKind::Compute, "activations"));
-  arena.give(arena.take(ask(2 * kPage, LaneKind::Collective, "gone")).memory);
+  arena.give(arena.take(ask(2 * kPage, LaneKind::Collective, "gone")));
   (void)arena.take(ask(kPage, LaneKind::Collective, "small"));
   try {
     (void)arena.take(ask(4 * kPage, LaneKind::Service, "wanted"));
@@ -158,7 +158,7 @@ TEST(Arena, SaysWhoHoldsWhatWhenItsBudgetIsSpent) {
 TEST(Arena, GoesBeyondItsBudgetIfToldToAndTellsOfIt) {
   Arena arena(Bytes{kPage});
   EXPECT_EQ(arena.overdraft(), "");
-  EXPECT_EQ(std::ssize(arena.overdraw(ask(3 * kPage, LaneKind::Compute, "gradients")).memory), 3 * kPage);
+  EXPECT_EQ(std::ssize(arena.overdraw(ask(3 * kPage, LaneKind::Compute, "gradients"))), 3 * kPage);
   EXPECT_THAT(arena.overdraft(), HasSubstr("\"gradients\" takes 12.3 KB more"));
   (void)arena.overdraw(ask(9 * kPage, LaneKind::Compute, "later"));
   EXPECT_THAT(arena.overdraft(), HasSubstr("\"gradients\" takes")) << "the first counts";
@@ -166,7 +166,7 @@ TEST(Arena, GoesBeyondItsBudgetIfToldToAndTellsOfIt) {
 
 TEST(Arena, SaysSoWhereTheSystemHasNoMemory) {
   Arena arena;
-  const std::span<std::byte> held = arena.take(ask(kPage)).memory;
+  const std::span<std::byte> held = arena.take(ask(kPage));
   try {
     (void)arena.take(ask(std::int64_t{1} << 60));
     FAIL() << "an exbibyte was had";
@@ -177,13 +177,13 @@ TEST(Arena, SaysSoWhereTheSystemHasNoMemory) {
   EXPECT_EQ(arena.allocated(), Bytes{kPage});
   EXPECT_EQ(arena.reserved(), Bytes{kPage});
   arena.give(held);
-  EXPECT_EQ(arena.take(ask(kPage)).memory.data(), held.data()) << "it goes on working";
+  EXPECT_EQ(arena.take(ask(kPage)).data(), held.data()) << "it goes on working";
 }
 
 TEST(Arena, CountsPeaksFromTheLastReset) {
   Arena arena;
-  const std::span<std::byte> a = arena.take(ask(1000)).memory;
-  const std::span<std::byte> b = arena.take(ask(500)).memory;
+  const std::span<std::byte> a = arena.take(ask(1000));
+  const std::span<std::byte> b = arena.take(ask(500));
   arena.give(a);
   EXPECT_EQ(arena.memory_use().allocated_peak, Bytes{1500});
   EXPECT_EQ(arena.memory_use().active_peak, Bytes{1024 + 512});
@@ -200,7 +200,7 @@ TEST(Arena, CountsPeaksFromTheLastReset) {
 
 TEST(Arena, GivesBuffersOfNoBytes) {
   Arena arena;
-  const std::span<std::byte> nothing = arena.take(ask(0)).memory;
+  const std::span<std::byte> nothing = arena.take(ask(0));
   EXPECT_TRUE(nothing.empty());
   EXPECT_EQ(arena.allocated(), Bytes{0});
   EXPECT_NO_THROW(arena.give(nothing));
@@ -217,8 +217,8 @@ TEST(Arena, RefusesMemoryThatIsNotItsOwn) {
   Arena other;
   std::array<std::byte, 64> own{};
   EXPECT_THROW(arena.give(own), InvalidArgument);
-  EXPECT_THROW(arena.give(other.take(ask(64)).memory), InvalidArgument);
-  const std::span<std::byte> buffer = arena.take(ask(64)).memory;
+  EXPECT_THROW(arena.give(other.take(ask(64))), InvalidArgument);
+  const std::span<std::byte> buffer = arena.take(ask(64));
   EXPECT_THROW(arena.give(buffer.first(63)), InvalidArgument);
   EXPECT_THROW(arena.give(buffer.subspan(1)), InvalidArgument);
   EXPECT_THROW(arena.use(buffer.subspan(1), {.lane = LaneKind::Service, .position = 1}), InvalidArgument);
@@ -227,12 +227,12 @@ TEST(Arena, RefusesMemoryThatIsNotItsOwn) {
 
 TEST(Arena, RefusesABufferThatComesBackTwice) {
   Arena arena;
-  const std::span<std::byte> buffer = arena.take(ask(64)).memory;
+  const std::span<std::byte> buffer = arena.take(ask(64));
   arena.give(buffer);
   EXPECT_THROW(arena.give(buffer), InvalidArgument);
   EXPECT_THROW(arena.use(buffer, {.lane = LaneKind::Service, .position = 1}), InvalidArgument);
   EXPECT_EQ(arena.allocated(), Bytes{0});
-  EXPECT_NE(arena.take(ask(64)).memory.data(), arena.take(ask(64)).memory.data()) << "nobody shares a buffer";
+  EXPECT_NE(arena.take(ask(64)).data(), arena.take(ask(64)).data()) << "nobody shares a buffer";
 }
 
 TEST(Arena, HoldsContainersInTheNameOfTheirPurpose) {
@@ -263,12 +263,12 @@ TEST(Arena, TakesFromTheCommonMemoryWhatIsAskedForAsLongAsItLasts) {
   Arena arena;
   {
     const CommonMemory guard(arena, &memory);
-    const std::span<std::byte> first = arena.take(common).memory;
+    const std::span<std::byte> first = arena.take(common);
     EXPECT_TRUE(is_common(first));
     EXPECT_EQ(arena.not_in_common(), Bytes{0});
-    EXPECT_FALSE(is_common(arena.take(ask(100)).memory)) << "it was not asked for";
+    EXPECT_FALSE(is_common(arena.take(ask(100)))) << "it was not asked for";
     common.size = Bytes{100'000};
-    const std::span<std::byte> second = arena.take(common).memory;
+    const std::span<std::byte> second = arena.take(common);
     EXPECT_FALSE(is_common(second));
     EXPECT_EQ(arena.not_in_common(), Bytes{25 * kPage});
     EXPECT_THROW(arena.set_common(nullptr), InvalidArgument) << "some is held";
@@ -276,7 +276,7 @@ TEST(Arena, TakesFromTheCommonMemoryWhatIsAskedForAsLongAsItLasts) {
     arena.give(second);
   }
   EXPECT_EQ(arena.reserved(), Bytes{kPage});
-  EXPECT_FALSE(is_common(arena.take(common).memory));
+  EXPECT_FALSE(is_common(arena.take(common)));
 }
 
 }  // namespace
