@@ -9,13 +9,13 @@ set -euo pipefail
 run_packages=(
   build-essential cmake ninja-build pkg-config git ca-certificates
   openmpi-bin libopenmpi-dev libucx-dev libhdf5-openmpi-dev
-  libdnnl-dev libopenblas-dev libeigen3-dev
+  libdnnl-dev libopenblas-dev libeigen3-dev libsentencepiece-dev
   libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev
   python3-h5py python3-matplotlib python3-numpy
   bible-kjv
 )
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev python3-torch hdf5-tools procps ucx-utils
-  openssh-client openssh-server iproute2)
+  openssh-client openssh-server iproute2 chromium)
 ci_packages=(clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev)
 
 level=${1:-}

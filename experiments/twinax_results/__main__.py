@@ -7,10 +7,12 @@ files that can't be read are named on stderr.
 import argparse
 import os
 import re
+import statistics
 import sys
 from pathlib import Path
 
 from .load import LoadError, Record, Sweep, load_all
+from .timeline import StepTimeline, timeline_of, write_trace
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -35,6 +37,28 @@ def prefixes(sweeps: list[Sweep], singles: list[Record]) -> list[str]:
     return [f"{name}-" if names.count(name) == 1 else f"{name}-{i + 1}-" for i, name in enumerate(names)]
 
 
+def representative(records: list[Record]) -> Record:
+    """The run whose recorded step takes most nearly as long as the steps of all."""
+    def distance(record: Record) -> float:
+        timeline = timeline_of(record)
+        return abs(timeline.duration - usual) if timeline else float("inf")
+
+    usual = statistics.median(float(value) for record in records for value in record.measured("seconds"))
+    return min(records, key=distance)
+
+
+def shown_steps(named: list[tuple[str, str, Record]], out: Path) -> list[tuple[str, StepTimeline, Path]]:
+    """(name, timeline, trace) of the records' last kept steps; writes the traces. `named` are (name, file's stem, record)."""
+    shown = []
+    for name, stem, record in named:
+        timeline = timeline_of(record)
+        if timeline is not None:
+            trace = out / f"{stem}.trace.json"
+            write_trace(timeline, trace)
+            shown.append((name, timeline, trace))
+    return shown
+
+
 def report(sweeps: list[Sweep], singles: list[Record], problems: list[str], out: Path) -> None:
     """Writes everything."""
     from . import bench_figures, page, run_figures, sweep_figures, table  # matplotlib takes a second to load: not before the files were found good
@@ -46,17 +70,22 @@ def report(sweeps: list[Sweep], singles: list[Record], problems: list[str], out:
     sections, figures = [], []
     for sweep in sweeps:
         summary = SweepSummary(sweep)
-        drawn = sweep_figures.draw(summary, out, next(names))
+        prefix = next(names)
+        drawn = sweep_figures.draw(summary, out, prefix)
+        chosen = [(point.label, representative(point.records)) for point in summary.points if point.records]
+        steps = shown_steps([(f"{label} (run {record.repeat + 1})", prefix + record.path.stem, record) for label, record in chosen], out)
         print(f"{sweep.title}\n\n{table.aligned(*table.rows_of(summary))}\n")
         print("\n".join(table.notes_of(summary)) + f"\n\n{verdict_of(summary)}\n")
-        sections.append(page.sweep_section(summary, drawn))
+        sections.append(page.sweep_section(summary, drawn, page.timelines(steps)))
         figures += drawn
     for record in singles:
         is_bench = record.kind == "bench"
-        drawn = (bench_figures if is_bench else run_figures).draw(record, out, next(names))
+        prefix = next(names)
+        drawn = (bench_figures if is_bench else run_figures).draw(record, out, prefix)
         line = bench_figures.line(record) if is_bench else table.run_line(record)
         print(f"{record.name}: {line}\n")
-        sections.append(page.run_section(record, line, drawn))
+        steps = shown_steps([(record.name, prefix + "timeline", record)], out)
+        sections.append(page.run_section(record, line, drawn, page.timelines(steps)))
         figures += drawn
     page.write_page(out / "report.html", sections, problems)
     print(f"{len(figures)} figures (PNG and SVG) and report.html are in {out}")

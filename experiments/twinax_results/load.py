@@ -18,6 +18,7 @@ STEP_COLUMNS = (
 )  # fmt: skip
 RANK_COLUMNS = ("seconds", "compute_seconds", "waiting_seconds", "memory_peak_bytes")
 EVALUATION_COLUMNS = ("step", "loss", "bits_per_byte", "tokens")
+TIMELINE_COLUMNS = ("rank", "lane", "op", "unit", "step", "begin_seconds", "end_seconds", "bytes")
 BENCH_COLUMNS = ("test", "algorithm", "bytes", "seconds", "seconds_low", "seconds_high", "bus_bytes_per_second", "wrong")
 
 
@@ -47,6 +48,7 @@ class Record:
     steps: dict[str, numpy.ndarray]
     ranks: dict[str, numpy.ndarray]
     evaluation: dict[str, numpy.ndarray]
+    timeline: dict[str, numpy.ndarray] = field(default_factory=dict)  # events of the steps that were kept, by the first rank's clock
     bench: dict[str, numpy.ndarray] = field(default_factory=dict)  # of a benchmark
 
     @property
@@ -89,6 +91,16 @@ class SweepRun:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """A run that was made to find the largest value that fits, or that ran out of memory; `value` is -1 if nothing was looked for."""
+
+    point: dict
+    value: int
+    retries: int
+    outcome: str
+
+
+@dataclass(frozen=True)
 class Sweep:
     """A sweep's index, and the records of it that are complete."""
 
@@ -102,6 +114,8 @@ class Sweep:
     stands_for: str
     runs: list[SweepRun]
     records: list[Record] = field(default_factory=list)
+    fit: str = ""  # the key of which each point has the largest value that fits
+    trials: list[Trial] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # a line for each file that is not in the statistics
 
 
@@ -201,16 +215,33 @@ def _read_record(file: h5py.File, path: Path) -> Record:
         steps={name: column[:rows] for name, column in steps.items()},
         ranks={name: column[:rows] for name, column in ranks.items()},
         evaluation=_columns(file, "/evaluation", EVALUATION_COLUMNS, path),
+        timeline=_timeline(file, path),
         bench=_bench(file, path) if head["kind"] == "bench" else {},
         **{name: head[name] for name in ("kind", "name", "command", "created_utc", "repeat", "warmup_steps", "parameters", "stands_for",
                                          "dilation_drift")},
     )  # fmt: skip
 
 
-def _bench(file: h5py.File, path: Path) -> dict[str, numpy.ndarray]:
-    """The figures of a benchmark; texts as such."""
-    columns = _columns(file, "/bench", BENCH_COLUMNS, path)
+def _as_texts(columns: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray]:
+    """The same columns, texts as such."""
     return {name: numpy.array([_text(v) for v in values], dtype=str) if values.dtype.kind in "SO" else values for name, values in columns.items()}
+
+
+def _bench(file: h5py.File, path: Path) -> dict[str, numpy.ndarray]:
+    return _as_texts(_columns(file, "/bench", BENCH_COLUMNS, path))
+
+
+def _timeline(file: h5py.File, path: Path) -> dict[str, numpy.ndarray]:
+    """The events that have arrived, all ranks' times by the first rank's clock."""
+    columns = _as_texts(_columns(file, "/timeline", TIMELINE_COLUMNS, path))
+    arrived = (columns["rank"] >= 0) & numpy.isfinite(columns["begin_seconds"]) & numpy.isfinite(columns["end_seconds"])
+    columns = {name: values[arrived] for name, values in columns.items()}
+    offsets = file["/clocks/offset_seconds"][()]
+    if len(columns["rank"]) and columns["rank"].max() < len(offsets):
+        for name in ("begin_seconds", "end_seconds", "taken_seconds"):
+            if name in columns:
+                columns[name] = columns[name] - offsets[columns["rank"]]
+    return columns
 
 
 def load_index(path: Path) -> Sweep:
@@ -236,8 +267,17 @@ def _read_index(file: h5py.File, path: Path) -> Sweep:
         baseline=_toml(head["baseline"], path, "the baseline"),
         warmup_steps=head["warmup_steps"],
         stands_for=head["stands_for"],
+        fit=_text(file.attrs.get("fit", "")),
+        trials=_trials(file, path),
         runs=[SweepRun(_toml(_text(p), path, "a run's point"), int(r), path.parent / _text(f)) for p, r, f in runs],
     )
+
+
+def _trials(file: h5py.File, path: Path) -> list[Trial]:
+    if "/trials" not in file:
+        return []
+    columns = (file[f"/trials/{name}"][()] for name in ("point", "value", "retries", "outcome"))
+    return [Trial(_toml(_text(p), path, "a trial's point"), int(v), int(r), _text(o)) for p, v, r, o in zip(*columns, strict=True)]
 
 
 def _why_left_out(run: SweepRun, record: Record) -> str:

@@ -4,10 +4,11 @@ import base64
 import html
 from pathlib import Path
 
-from . import table, words
+from . import table, timeline_page, words
 from .figures import Drawn
 from .load import Record
 from .summary import SweepSummary
+from .timeline import StepTimeline
 from .verdict import verdict_of
 
 STYLE = """
@@ -70,22 +71,35 @@ def _span(values: list[str]) -> str:
     return values[0] if values[0] == values[-1] else f"{values[0]} to {values[-1]}"
 
 
-def sweep_section(summary: SweepSummary, drawn: list[Drawn]) -> str:
+def timelines(shown: list[tuple[str, StepTimeline, Path]]) -> str:
+    """A step of each run: its name, its drawing, and where its trace is. The first is open, the others behind their names."""
+    if not shown:
+        return ""
+    parts = ["<h3>One step in time</h3>", timeline_page.key(shown[0][1])]
+    for i, (name, timeline, trace) in enumerate(shown):
+        summary = f"<summary><b>{_escape(name)}</b>: {_escape(timeline_page.line(timeline))}</summary>"
+        quiet = f'<p class="quiet">{_escape(timeline_page.note(timeline))}For ui.perfetto.dev or chrome://tracing: {_escape(trace.name)}, beside this page.</p>'
+        figure = f"<figure>{timeline_page.svg(timeline)}</figure>"
+        parts.append(f"<details{' open' if i == 0 else ''}>{summary}{figure}{quiet}</details>")
+    return "\n".join(parts)
+
+
+def sweep_section(summary: SweepSummary, drawn: list[Drawn], steps: str = "") -> str:
     """A sweep: the sentence, the figures, the table, the conditions."""
     records = sorted(summary.sweep.records, key=lambda record: record.created_utc)
     parts = [f"<h2>{_escape(summary.sweep.title)}</h2>", f'<p class="verdict">{_escape(verdict_of(summary))}</p>']
     parts += [_figure(figure) for figure in drawn]
-    parts += [_table(*table.rows_of(summary)), _list(table.notes_of(summary))]
+    parts += [_table(*table.rows_of(summary)), _list(table.notes_of(summary)), steps]
     if records:
         parts.append(_conditions(records))
     return "\n".join(parts)
 
 
-def run_section(record: Record, line: str, drawn: list[Drawn]) -> str:
+def run_section(record: Record, line: str, drawn: list[Drawn], steps: str = "") -> str:
     """A single run: what it was, the figures, the conditions, its config."""
     parts = [f"<h2>{_escape(record.name)}</h2>", f"<p>{_escape(line)}</p>"]
     parts += [_figure(figure) for figure in drawn]
-    parts.append(_conditions([record]))
+    parts += [steps, _conditions([record])]
     return "\n".join(parts)
 
 
@@ -94,11 +108,13 @@ def write_page(path: Path, sections: list[str], problems: list[str]) -> None:
     warning = f"<h2>Files that could not be read</h2>{_list(problems)}" if problems else ""
     page = f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Twinax results</title><style>{STYLE}</style></head><body>
+<title>Twinax results</title><style>{STYLE}
+{timeline_page.STYLE}</style></head><body>
 <h1>Twinax results</h1>
 <p class="quiet">Does this model at this scale need an HPC network, or will Ethernet do?</p>
 {chr(10).join(sections)}
 {warning}
+<div id="tip"></div><script>{timeline_page.SCRIPT}</script>
 </body></html>
 """
     aside = path.with_name(path.name + ".part")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from .load import Record, Sweep
+from .load import Record, Sweep, Trial
 from .statistics import NOTHING, Estimate, median_interval, ratio_of_medians
 
 NETWORK = "net.profile"
@@ -54,6 +54,8 @@ class Point:
     efficiency: Estimate = NOTHING  # tokens/s a rank, against the baseline
     no_ratio: str = ""  # why there is no slowdown
     is_reference: bool = False
+    fitted: int | None = None  # the value found for the key that was to fit
+    trials: list[Trial] = field(default_factory=list)
 
     def __post_init__(self):
         for record in self.records:
@@ -107,10 +109,22 @@ class Point:
         return " ".join(f"{key}={value}" for key, value in self.values.items())
 
     @property
+    def ran_out(self) -> str:
+        """That its memory budget doesn't hold it, if so."""
+        if self.fitted is not None or not self.trials or self.trials[-1].outcome == "fits":
+            return ""
+        if self.trials[-1].value < 0:
+            return "out of memory"
+        last = self.trials[-1]
+        return f"nothing fits: {last.outcome} at {last.value}" + (f" ({last.retries})" if last.outcome == "retries" else "")
+
+    @property
     def notes(self) -> list[str]:
         """What the reader must know of it alone."""
         notes = []
-        if self.runs == 0:
+        if self.ran_out:
+            notes.append(self.ran_out)
+        elif self.runs == 0:
             notes.append("no complete run")
         elif not self.estimate("wall").has_interval:
             notes.append(f"too few runs ({self.runs}) for an interval")
@@ -127,6 +141,9 @@ class SweepSummary:
     def __init__(self, sweep: Sweep):
         self.sweep = sweep
         self.points = [Point(values, [r for r in sweep.records if r.point == values]) for values in sweep.points]
+        for point in self.points:
+            point.trials = [trial for trial in sweep.trials if trial.point == point.values]
+            point.fitted = max((trial.value for trial in point.trials if trial.outcome == "fits"), default=None)
         for point in self.points:
             self._compare(point)
 

@@ -8,6 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from . import figures, words
+from .fit_figure import fit
 from .statistics import Estimate
 from .summary import LIMITER, NETWORK, RANKS, SPLIT, Point, SweepSummary
 
@@ -284,7 +285,8 @@ def loss(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn:
 
 def draw(summary: SweepSummary, folder: Path, prefix: str = "") -> list[figures.Drawn]:
     """All figures that the sweep has the data for, the main one first."""
-    if not any(point.records for point in summary.points):
-        return []
-    drawn = [figure(summary, folder, prefix + figure.__name__) for figure in (slowdown, step_time, limiter, efficiency, loss)]
+    fits = [fit(summary, folder, prefix + fit.__name__)]
+    has_runs = any(point.records for point in summary.points)
+    measured = (slowdown, step_time, limiter, efficiency, loss) if has_runs else ()
+    drawn = [*(figure(summary, folder, prefix + figure.__name__) for figure in measured), *fits]
     return [figure for figure in drawn if figure is not None]

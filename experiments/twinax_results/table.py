@@ -33,13 +33,15 @@ def rows_of(summary: SweepSummary) -> tuple[list[str], list[list[str]]]:
     wall_scale, wall_unit = words.unit_of(longest, words.TIME_UNITS)
     scale, unit = words.unit_of(longest_cluster, words.TIME_UNITS)
     clock = "emulated" if summary.is_emulated else "measured"
-    head = [*summary.sweep.axes, "runs", f"step, wall [{wall_unit}]"]
+    fit = [f"{summary.sweep.fit} that fits"] if summary.sweep.fit else []
+    head = [*summary.sweep.axes, *fit, "runs", f"step, wall [{wall_unit}]"]
     if summary.is_emulated:
         head.append(f"step, emulated [{unit}]")
     head += ["slowdown", f"tokens/s, {clock}", "hidden", "exposed", "x bound", "in flight", "peak memory"]
     rows = []
     for point in summary.points:
         row = [str(point.values[key]) for key in summary.sweep.axes]
+        row += [str(point.fitted) if point.fitted is not None else "none"] if summary.sweep.fit else []
         row += [str(point.runs), _estimate(point.estimate("wall"), wall_scale)]
         if summary.is_emulated:
             row.append(_estimate(point.estimate("cluster"), scale))
@@ -79,6 +81,8 @@ def notes_of(summary: SweepSummary) -> list[str]:
     if any(point.records for point in summary.points):
         notes.append("Medians over runs with 95% intervals; hidden and exposed are the share of the step in which communication runs beside "
                      "computing, or alone; x bound is the step's time over its lower bound.")  # fmt: skip
+    if summary.sweep.fit:
+        notes.append(f"{summary.sweep.fit} that fits: the largest for which short trials ran within the memory budget and never had to wait for memory.")
     notes += summary.flags()
     return notes + [f"Left out: {line}." for line in summary.sweep.left_out]
 

@@ -9,13 +9,18 @@
 namespace twinax::app {
 
 void agree(net::World& world, const std::function<void()>& work) {
+  constexpr char kBudget = '\1';  // before the message of a budget that was too small
   std::optional<std::string> mine;
   try {
     work();
+  } catch (const OutOfBudget& error) {
+    mine = kBudget + std::string(error.what());
   } catch (const Error& error) {
     mine = error.what();
   }
-  if (const std::optional<std::string> first = world.first_error(mine)) throw AgreedError(*first);
+  const std::optional<std::string> first = world.first_error(mine);
+  if (first && first->starts_with(kBudget)) throw AgreedOutOfBudget(first->substr(1));
+  if (first) throw AgreedError(*first);
 }
 
 std::vector<std::string> gather_texts(collective::Collectives& control, const std::string& mine) {

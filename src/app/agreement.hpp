@@ -18,7 +18,14 @@ class AgreedError : public Error {
   using Error::Error;
 };
 
-/// Does `work`, which talks to no other rank; if that fails on any rank, throws AgreedError on all, with the message of the lowest.
+/// The same where a memory budget was too small.
+class AgreedOutOfBudget : public AgreedError {
+ public:
+  using AgreedError::AgreedError;
+};
+
+/// Does `work`, which talks to no other rank; if that fails on any rank, throws AgreedError on all, with the message of the lowest
+/// (AgreedOutOfBudget if that is an OutOfBudget).
 /// Collective on the world.
 void agree(net::World& world, const std::function<void()>& work);
 

@@ -15,6 +15,7 @@
 #include "app/agreement.hpp"
 #include "app/emulation.hpp"
 #include "app/experiment.hpp"
+#include "app/model_catalog.hpp"
 #include "app/run_output.hpp"
 #include "app/training_run.hpp"
 #include "app/workload.hpp"
@@ -42,6 +43,7 @@ Config load_bench_config(const BenchArguments& arguments) {
     for (const std::string& assignment : arguments.set) config.set(assignment);
   } else {
     config = load_config(arguments.file, arguments.set);
+    take_catalog_model(config);
   }
   const bool needs_model = needs_rate(config) || config.real("emulate.parameters") > 0;
   if (needs_model && arguments.file.empty()) {

@@ -244,7 +244,14 @@ class Parser {
     prepare_command_->add_option("text", prepare_.text, "Text file or folder")->required();
     prepare_command_->add_option("--cache", prepare_.cache, "Folder of prepared tokens, as data.cache (default: the user's cache folder)")
         ->type_name("DIR");
-    prepare_command_->add_option("--tokenizer", prepare_.tokenizer, "bytes")->default_val("bytes");
+    prepare_command_
+        ->add_option("--tokenizer", prepare_.tokenizer,
+                     "bytes, or sentencepiece: trains a vocabulary on this text first, as data.tokenizer")
+        ->default_val("bytes");
+    prepare_command_->add_option("--vocabulary", prepare_.vocabulary, "Tokens of a trained vocabulary, at most (sentencepiece)")
+        ->default_val(8000)
+        ->type_name("N")
+        ->check(CLI::Range(300, 65536));
     CLI::App* record = app_.add_subcommand("record", "Look after records");
     record->require_subcommand(1);
     repair_command_ = record->add_subcommand("repair", "Clear the mark that a killed run leaves, so that any HDF5 tool opens its record");

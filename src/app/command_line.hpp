@@ -66,6 +66,7 @@ struct DataArguments {
   std::string text;
   std::string cache;  ///< folder; empty = the user's
   std::string tokenizer;
+  std::int64_t vocabulary = 8000;  ///< tokens of a trained vocabulary
 };
 
 struct RepairArguments {

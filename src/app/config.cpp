@@ -10,6 +10,7 @@
 
 #include "app/commands.hpp"
 #include "app/experiment.hpp"
+#include "app/model_catalog.hpp"
 
 namespace twinax::app {
 
@@ -23,6 +24,7 @@ int config_command(const ConfigArguments& arguments) {
     Config config;
     if (!arguments.file.empty()) config = load_config(arguments.file, {}, kSweepTables);
     for (const std::string& assignment : arguments.set) config.set(assignment);
+    take_catalog_model(config);
     fmt::print("{}", config.to_toml());
     return 0;
   } catch (const Error& error) {

@@ -80,10 +80,11 @@ Accelerator find_accelerator(const std::string& catalog, const std::string& name
 }
 
 Emulation make_emulation(const Config& config, FlopsPerSecond rank_rate) {
-  Emulation emulation{.accelerator = config.text("emulate.accelerator"), .dilation = 1, .rank_rate = rank_rate, .emulated_rate = {0}};
+  Emulation emulation{.accelerator = config.text("emulate.accelerator"), .dilation = 1, .rank_rate = rank_rate};
   if (emulation.accelerator != "none") {
     const Accelerator accelerator = find_accelerator(catalog_path(config, "emulate.catalog", "accelerators.toml"), emulation.accelerator);
     emulation.emulated_rate = accelerator.sustained_rate() * static_cast<double>(config.integer("emulate.accelerators"));
+    emulation.emulated_peak = accelerator.peak * static_cast<double>(config.integer("emulate.accelerators"));
     emulation.dilation = emulation.emulated_rate / rank_rate;
   }
   if (config.real("net.dilation") > 0) emulation.dilation = config.real("net.dilation");

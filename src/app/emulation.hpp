@@ -27,7 +27,8 @@ struct Emulation {
   std::string accelerator = "none";
   double dilation = 1;              ///< seconds here for a second there
   FlopsPerSecond rank_rate{0};      ///< as measured, the median over the ranks
-  FlopsPerSecond emulated_rate{0};  ///< of all accelerators that a rank stands for
+  FlopsPerSecond emulated_rate{0};  ///< of all accelerators that a rank stands for, sustained
+  FlopsPerSecond emulated_peak{0};  ///< the same at their peak
 };
 
 /// The dilation from the ranks' measured rate; 1 where no accelerator is emulated; `net.dilation` overrides.

@@ -12,6 +12,8 @@
 #include "twinax/collective/collectives.hpp"
 #include "twinax/collective/native_mpi.hpp"
 #include "twinax/collective/node_memory.hpp"
+#include "twinax/collective/own_collectives.hpp"
+#include "twinax/fsdp/trainer.hpp"
 #include "twinax/net/bootstrap.hpp"
 #include "twinax/net/counted.hpp"
 #include "twinax/net/profile.hpp"
@@ -33,8 +35,8 @@ class Links {
   Links(net::World& world, const Config& config, const collective::Group& group, const std::optional<net::Profile>& profile,
         const LinkRequest& request);
 
-  /// What steps use.
-  [[nodiscard]] collective::Collectives& steps() { return *steps_; }
+  /// What steps use: all ranks, and where units are sharded inside nodes the ranks of this one's node and place.
+  [[nodiscard]] fsdp::RankGroups groups() { return {.all = *all_, .node = in_node_.get(), .across = across_.get()}; }
   /// What steps' collectives send through: shaped if there is a profile, and counted.
   [[nodiscard]] net::CountedTransport& transport() { return *counted_; }
   /// For figures, choices and dumps between steps.
@@ -50,20 +52,25 @@ class Links {
   [[nodiscard]] std::vector<std::int64_t> all_sent();
 
  private:
-  [[nodiscard]] const std::vector<std::int64_t>& sent() const;
+  [[nodiscard]] std::vector<std::int64_t> sent() const;
   [[nodiscard]] Bytes sent_where(bool in_node) const;
 
   void share_memory(net::World& world, const Config& config, bool is_shaped, Bytes buffers);
   void connect_steps(net::World& world, const Config& config, bool is_shaped, const std::vector<collective::Choice>& choices);
+  /// The collectives of some of the group's ranks; `ranks_per_node` and `node` are those of these ranks.
+  std::unique_ptr<collective::Collectives> connect(net::World& world, const Config& config, const collective::Group& group,
+                                                   collective::OwnOptions options, bool is_shaped);
 
   collective::Group group_;
+  collective::Group node_group_;  // the ranks that units are sharded over: all, or those of this rank's node
   int ranks_per_node_;
   std::unique_ptr<net::Transport> shaped_;
   std::unique_ptr<net::CountedTransport> counted_;
   std::unique_ptr<collective::NodeMemory> node_;
   std::string choices_;
-  std::unique_ptr<collective::Collectives> steps_;
-  collective::NativeCollectives* native_ = nullptr;  // steps_, where that is MPI's
+  std::unique_ptr<collective::Collectives> all_;
+  std::unique_ptr<collective::Collectives> in_node_, across_;  // where units are sharded inside nodes
+  std::vector<collective::NativeCollectives*> natives_;        // of these, those that are MPI's
   std::unique_ptr<collective::Collectives> control_;
 };
 

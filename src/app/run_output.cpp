@@ -104,8 +104,8 @@ void RunOutput::on_evaluation(const record::EvaluationRow& row) {
   flush_if_due();
 }
 
-void RunOutput::on_timeline(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines) {
-  if (record_) record_->append_timeline(timeline_rows(graph, timelines, start_));
+void RunOutput::on_timeline(const fsdp::BuiltStep& built, std::span<const step::RankTimeline> timelines) {
+  if (record_) record_->append_timeline(timeline_rows(built, timelines, start_));
 }
 
 void RunOutput::add_flag(const std::string& flag) {
@@ -140,9 +140,7 @@ void write_dump(const std::string& path, fsdp::Trainer& trainer, Workload& workl
     }
   }
   const std::vector<std::int32_t> tokens = workload.whole_batch(0);
-  const std::vector<std::int64_t> wide(tokens.begin(), tokens.end());
-  const std::int64_t row = workload.context() + 1;
-  dump.set_tokens(wide, std::ssize(wide) / row, row);
+  dump.set_batch(std::vector<std::int64_t>(tokens.begin(), tokens.end()), workload.row().length, workload.row().targets);
   dump.set_loss(outcome.loss);
   dump.finish();
 }

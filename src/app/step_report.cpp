@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace twinax::app {
 namespace {
@@ -32,6 +33,18 @@ std::int64_t whole(double value) {
   return std::llround(value);
 }
 
+std::int64_t memory_of(const step::StepGraph& graph, std::span<const step::BufferId> buffers) {
+  std::int64_t bytes = 0;
+  for (const step::BufferId id : buffers) bytes += graph.buffers()[id.index].size.value;
+  return bytes;
+}
+
+std::int64_t credits_of(std::span<const step::CreditUse> uses, std::optional<step::PoolId> pool) {
+  std::int64_t credits = 0;
+  for (const step::CreditUse& use : uses) credits += pool && use.pool == *pool ? use.amount : 0;
+  return credits;
+}
+
 }  // namespace
 
 std::vector<RankFigures> gather_figures(collective::Collectives& control, const RankFigures& mine) {
@@ -40,7 +53,7 @@ std::vector<RankFigures> gather_figures(collective::Collectives& control, const 
   return all;
 }
 
-record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::span<const RankFigures> ranks) {
+record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::span<const RankFigures> ranks, const Emulation& emulation) {
   record::StepRow row;
   row.step = step;
   row.seconds = largest(ranks, &RankFigures::seconds);
@@ -49,6 +62,14 @@ record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::s
   row.learning_rate = outcome.learning_rate;
   row.gradient_norm = outcome.gradient_norm;
   row.flops = sum(ranks, &RankFigures::flops);
+  row.hardware_flops = sum(ranks, &RankFigures::hardware_flops);
+  row.flops_per_second = row.flops / row.seconds;
+  if (emulation.emulated_peak.value > 0) {
+    // What the accelerators could compute in the time that the step takes there.
+    const double possible = emulation.emulated_peak.value * static_cast<double>(ranks.size()) * row.seconds / emulation.dilation;
+    row.model_flops_utilization = row.flops / possible;
+    row.hardware_flops_utilization = row.hardware_flops / possible;
+  }
   row.bytes_between_nodes = whole(sum(ranks, &RankFigures::bytes_between_nodes));
   row.bytes_in_node = whole(sum(ranks, &RankFigures::bytes_in_node));
   row.compute_seconds = median(ranks, &RankFigures::compute_s);
@@ -74,6 +95,10 @@ std::vector<record::RankRow> rank_rows(std::span<const RankFigures> ranks) {
     rows.push_back({.seconds = figures.seconds,
                     .compute_seconds = figures.compute_s,
                     .waiting_seconds = std::max(figures.seconds - figures.compute_s - figures.exposed_s, 0.0),
+                    .collective_exposed_seconds = figures.collective_exposed_s,
+                    .collective_hidden_seconds = figures.collective_hidden_s,
+                    .service_exposed_seconds = figures.service_exposed_s,
+                    .service_hidden_seconds = figures.service_hidden_s,
                     .memory_peak_bytes = whole(figures.memory_bytes)});
   }
   return rows;
@@ -91,7 +116,8 @@ std::vector<step::RankTimeline> gather_timelines(collective::Collectives& contro
   return timelines;
 }
 
-std::vector<record::TimelineRow> timeline_rows(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines, Seconds start) {
+std::vector<record::TimelineRow> timeline_rows(const fsdp::BuiltStep& built, std::span<const step::RankTimeline> timelines, Seconds start) {
+  const step::StepGraph& graph = built.graph;
   std::vector<record::TimelineRow> rows;
   for (const step::RankTimeline& timeline : timelines) {
     for (const step::Event& event : timeline.events) {
@@ -103,7 +129,15 @@ std::vector<record::TimelineRow> timeline_rows(const step::StepGraph& graph, std
                       .step = event.step,
                       .begin_seconds = (event.begin - start).value,
                       .end_seconds = (event.end - start).value,
-                      .bytes = op.bytes.value});
+                      .bytes = op.bytes.value,
+                      .kind = name_of(op.kind),
+                      .taken_seconds = (taken_at(graph, event) - start).value,
+                      .memory_taken_bytes = memory_of(graph, op.produces),
+                      .memory_given_bytes = memory_of(graph, op.releases),
+                      .gather_credits_taken = credits_of(op.takes, built.gathered),
+                      .gather_credits_given = credits_of(op.gives, built.gathered),
+                      .reduction_credits_taken = credits_of(op.takes, built.reductions),
+                      .reduction_credits_given = credits_of(op.gives, built.reductions)});
     }
   }
   return rows;

@@ -10,6 +10,8 @@
 #include "twinax/step/timeline.hpp"
 #include "twinax/step/trace_json.hpp"
 
+#include "app/emulation.hpp"
+
 namespace twinax::app {
 
 /// One rank's figures of one step; plain numbers, since they travel as bytes.
@@ -18,9 +20,14 @@ struct RankFigures {
   double compute_s = 0;
   double exposed_s = 0;
   double hidden_s = 0;
+  double collective_exposed_s = 0;
+  double collective_hidden_s = 0;
+  double service_exposed_s = 0;
+  double service_hidden_s = 0;
   double lower_bound_s = 0;
   double roofline_s = 0;
   double flops = 0;
+  double hardware_flops = 0;
   double memory_bytes = 0;
   double in_flight_units = 0;
   double in_flight_bytes = 0;
@@ -39,7 +46,10 @@ struct RankFigures {
 
 /// Folds a step over the ranks as the record's schema says: the largest time and peaks, the sum of work and bytes, the median of other
 /// times.
-[[nodiscard]] record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::span<const RankFigures> ranks);
+///
+/// Utilizations are those of the cluster that `emulation` stands for.
+[[nodiscard]] record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::span<const RankFigures> ranks,
+                                   const Emulation& emulation);
 
 /// What the record keeps of each rank.
 [[nodiscard]] std::vector<record::RankRow> rank_rows(std::span<const RankFigures> ranks);
@@ -48,7 +58,7 @@ struct RankFigures {
 [[nodiscard]] std::vector<step::RankTimeline> gather_timelines(collective::Collectives& control, std::span<const step::Event> mine);
 
 /// Timelines as rows of the record, times from `start`.
-[[nodiscard]] std::vector<record::TimelineRow> timeline_rows(const step::StepGraph& graph, std::span<const step::RankTimeline> timelines,
+[[nodiscard]] std::vector<record::TimelineRow> timeline_rows(const fsdp::BuiltStep& built, std::span<const step::RankTimeline> timelines,
                                                              Seconds start);
 
 }  // namespace twinax::app

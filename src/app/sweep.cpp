@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -7,6 +9,7 @@
 
 #include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
+#include "twinax/base/toml.hpp"
 #include "twinax/base/units_text.hpp"
 #include "twinax/collective/own_collectives.hpp"
 #include "twinax/record/read_record.hpp"
@@ -15,8 +18,10 @@
 
 #include "app/agreement.hpp"
 #include "app/commands.hpp"
+#include "app/fit.hpp"
 #include "app/interval.hpp"
 #include "app/launch.hpp"
+#include "app/model_catalog.hpp"
 #include "app/progress.hpp"
 #include "app/sweep_file.hpp"
 #include "app/training_run.hpp"
@@ -34,6 +39,8 @@ class Sweep {
         out_(arguments.out.empty() ? std::filesystem::path("results") / file.name : std::filesystem::path(arguments.out)),
         points_(points_of(file)),
         control_(collective::make_own(world.transport(), collective::Group::first(world.size(), world.rank()), {.lane = kLane})),
+        fitted_(points_.size()),
+        leaves_out_(points_.size(), false),
         times_(points_.size()),
         progress_(world.clock(), std::ssize(points_) * file.repeats_minimum, arguments.quiet || world.rank() != 0) {}
 
@@ -41,6 +48,7 @@ class Sweep {
     agree(world_, [&] { check(); });
     scan();
     settle_emulation();
+    for (std::size_t p = 0; file_.fit && p < points_.size(); ++p) settle_fit(p);
     for (std::int64_t repeat = 0; repeat < file_.repeats_maximum && !is_settled(repeat); ++repeat) {
       // Every round begins one point later, so that no point always follows the same one, and drift falls on all.
       for (std::size_t i = 0; i < points_.size(); ++i) run_point((i + static_cast<std::size_t>(repeat)) % points_.size(), repeat);
@@ -67,7 +75,8 @@ class Sweep {
         throw ConfigError(
             fmt::format("{}: the axis ranks asks for {} ranks, but {} run: mpirun -n {}", file_.path, ranks, world_.size(), ranks));
       }
-      (void)config_of(file_, point, ranks);
+      (void)whole_config_of(point, least());
+      if (file_.fit) (void)whole_config_of(point, file_.fit->maximum);
     }
     if (is_root()) record::check_record_path(path_of(0, 0).string(), true);
   }
@@ -79,10 +88,12 @@ class Sweep {
               .baseline = to_toml(file_, file_.baseline),
               .repeats_minimum = file_.repeats_minimum,
               .repeats_maximum = file_.repeats_maximum,
-              .warmup_steps = file_.warmup_steps};
+              .warmup_steps = file_.warmup_steps,
+              .fit = file_.fit ? file_.fit->key : ""};
     for (const Axis& axis : file_.axes) index_.axes.push_back({.key = axis.key, .values = axis.values});
     for (const Point& point : points_) index_.points.push_back(to_toml(file_, point));
     if (!is_root()) return;
+    read_trials_before();
     const record::Environment here = record::this_environment();
     const std::string hosts = record::describe_hosts(world_.hosts());
     for (std::size_t p = 0; p < points_.size(); ++p) {
@@ -90,23 +101,61 @@ class Sweep {
         const std::string path = path_of(p, repeat).string();
         if (!record::is_complete_record(path)) continue;
         const record::RecordFacts facts = record::read_record(path);
-        const bool same = facts.config_toml == config_at(p, repeat).to_toml() && facts.environment.git_revision == here.git_revision &&
-                          facts.environment.compiler == here.compiler && facts.environment.cpu == here.cpu &&
+        if (facts.flags.find("out_of_budget") != std::string::npos) continue;  // a result of its point, which is found again
+        const std::optional<std::int64_t> fitted = fitted_in(facts);
+        const bool same = (!file_.fit || (fitted && fitted_[p].value_or(*fitted) == *fitted)) &&
+                          facts.config_toml == config_at(p, repeat, fitted).to_toml() &&
+                          facts.environment.git_revision == here.git_revision && facts.environment.compiler == here.compiler &&
+                          facts.environment.cpu == here.cpu &&
                           (facts.environment.hosts == hosts || ranks_of(points_[p], world_.size()) < world_.size());
         if (same) recorded_.emplace(path, facts);
+        if (same && fitted) fitted_[p] = fitted;
       }
     }
   }
 
-  [[nodiscard]] Config config_at(std::size_t point, std::int64_t repeat) const {
-    Config config = config_of(file_, points_[point], ranks_of(points_[point], world_.size()));
+  /// A point's configuration, with the catalog's model where it names one.
+  [[nodiscard]] Config whole_config_of(const Point& point, std::optional<std::int64_t> fitted) const {
+    Config config = config_of(file_, point, ranks_of(point, world_.size()), fitted);
+    take_catalog_model(config);
+    return config;
+  }
+
+  /// The trials by which a sweep that is continued found what fits.
+  void read_trials_before() {
+    try {
+      record::SweepIndex before = record::read_sweep_index((out_ / "index.h5").string());
+      if (before.fit == index_.fit) trials_before_ = std::move(before.trials);
+    } catch (const Error&) {
+      trials_before_.clear();  // there is none, or none that can be read: it is written anew
+    }
+  }
+
+  /// What the key that is to fit begins with; none if there is no such key.
+  [[nodiscard]] std::optional<std::int64_t> least() const { return file_.fit ? std::optional(file_.fit->minimum) : std::nullopt; }
+
+  /// The value that a recorded run had for the key that is to fit.
+  [[nodiscard]] std::optional<std::int64_t> fitted_in(const record::RecordFacts& facts) const {
+    if (!file_.fit) return std::nullopt;
+    Config config;
+    try {
+      config.apply(parse_toml(facts.config_toml, "a record's config"));
+    } catch (const Error&) {
+      return std::nullopt;  // an earlier program's keys
+    }
+    const std::int64_t value = config.integer(file_.fit->key);
+    return std::ranges::find(file_.per_rank, file_.fit->key) == file_.per_rank.end() ? value : value / facts.environment.ranks;
+  }
+
+  [[nodiscard]] Config config_at(std::size_t point, std::int64_t repeat, std::optional<std::int64_t> fitted) const {
+    Config config = whole_config_of(points_[point], fitted);
     config.set("record.path", path_of(point, repeat).string(), "the sweep");
     return config;
   }
 
-  [[nodiscard]] RunRequest request_of(std::size_t point, std::int64_t repeat) const {
+  [[nodiscard]] RunRequest request_of(std::size_t point, std::int64_t repeat, std::optional<std::int64_t> fitted) const {
     RunRequest request;
-    request.config = config_at(point, repeat);
+    request.config = config_at(point, repeat, fitted);
     request.command = command_;
     request.ranks = ranks_of(points_[point], world_.size());
     request.emulation = emulation_;
@@ -121,7 +170,7 @@ class Sweep {
   void settle_emulation() {
     double recorded = recorded_.empty() ? 0 : recorded_.begin()->second.environment.dilation;
     control_->broadcast(std::as_writable_bytes(std::span(&recorded, 1)), 0, net::Purpose::Control);
-    const RunRequest request = request_of(0, 0);
+    const RunRequest request = request_of(0, 0, least());
     const FlopsPerSecond rate = measure_rate(world_, request);
     agree(world_, [&] { emulation_ = make_emulation(request.config, rate); });
     if (recorded > 0) emulation_->dilation = recorded;
@@ -133,7 +182,61 @@ class Sweep {
     }
   }
 
+  /// Runs as requested; a budget that doesn't hold it is a result. All ranks return what rank 0, which takes part in every run, has seen.
+  Trial run_within_budget(const RunRequest& request, RunSummary& summary) {
+    Trial trial;
+    try {
+      summary = run_training(world_, request, nullptr);
+      trial.out_of_memory = summary.out_of_budget;
+    } catch (const AgreedOutOfBudget& error) {
+      trial.out_of_memory = error.what();
+    }
+    trial.retries = summary.allocator_retries;
+    share(trial.out_of_memory);
+    control_->broadcast(std::as_writable_bytes(std::span(&trial.retries, 1)), 0, net::Purpose::Control);
+    return trial;
+  }
+
+  void write_index() const { record::write_sweep_index((out_ / "index.h5").string(), index_); }
+
+  /// What came of a trial, in the index and on the terminal; on rank 0.
+  void note(std::size_t point, const Trial& trial) {
+    if (!is_root()) return;
+    const std::string with = file_.fit ? fmt::format(" {}={}", file_.fit->key, trial.value) : "";
+    log_info(fmt::format("{}{}: {}{}", to_line(points_[point]), with, outcome_of(trial),
+                         trial.out_of_memory.empty() ? "" : ": " + trial.out_of_memory));
+    index_.trials.push_back(
+        {.point = to_toml(file_, points_[point]), .value = trial.value, .retries = trial.retries, .outcome = outcome_of(trial)});
+    write_index();
+  }
+
+  /// Finds the value of the key that is to fit with which the point runs: that of its records, else by trials.
+  void settle_fit(std::size_t point) {
+    std::int64_t known = fitted_[point].value_or(0);
+    control_->broadcast(std::as_writable_bytes(std::span(&known, 1)), 0, net::Purpose::Control);
+    if (known > 0) {
+      fitted_[point] = known;
+      std::ranges::copy_if(trials_before_, std::back_inserter(index_.trials),
+                           [&](const record::IndexTrial& trial) { return trial.point == to_toml(file_, points_[point]); });
+      return;
+    }
+    const Fit fit = find_fit(file_.fit->minimum, file_.fit->maximum, [&](std::int64_t value) {
+      RunRequest request = request_of(point, 0, value);
+      request.config.set("record.path", "", "a trial");
+      request.config.set("train.steps", std::to_string(file_.fit->steps), "a trial");
+      request.config.set("train.evaluate_every", "0", "a trial");
+      RunSummary summary;
+      Trial trial = run_within_budget(request, summary);
+      trial.value = value;
+      note(point, trial);
+      return trial;
+    });
+    fitted_[point] = fit.value;
+    leaves_out_[point] = !fit.value;
+  }
+
   void run_point(std::size_t point, std::int64_t repeat) {
+    if (leaves_out_[point]) return;
     const std::filesystem::path path = path_of(point, repeat);
     const auto known = recorded_.find(path.string());
     std::uint8_t is_known = known != recorded_.end() ? 1 : 0;
@@ -145,8 +248,14 @@ class Sweep {
       if (is_root() && index_.stands_for.empty()) index_.stands_for = known->second.stands_for;
       share_choices();
     } else {
-      const RunSummary summary = run_training(world_, request_of(point, repeat), nullptr);
-      if (!summary.out_of_budget.empty()) throw AgreedError(summary.out_of_budget);
+      RunSummary summary;
+      Trial trial = run_within_budget(request_of(point, repeat, fitted_[point]), summary);
+      if (!trial.out_of_memory.empty()) {
+        trial.value = fitted_[point].value_or(-1);
+        note(point, trial);
+        leaves_out_[point] = true;
+        return;
+      }
       seconds = summary.median_step.value;
       if (is_root()) choices_ = summary.choices;
       if (is_root() && index_.stands_for.empty()) index_.stands_for = summary.stands_for;
@@ -155,17 +264,19 @@ class Sweep {
     if (!is_root()) return;
     times_[point].push_back(seconds);
     index_.runs.push_back({.point = to_toml(file_, points_[point]), .repeat = repeat, .file = path.filename().string()});
-    record::write_sweep_index((out_ / "index.h5").string(), index_);
+    write_index();
     progress_.show(std::ssize(index_.runs), fmt::format("round {} {}: {} a step{}", repeat + 1, to_line(points_[point]),
                                                         for_people(Seconds{seconds}), is_known != 0 ? " (recorded before)" : ""));
   }
 
   /// Rank 0's choices become everyone's: ranks outside a point have made none.
-  void share_choices() {
-    std::uint64_t size = choices_.size();
+  void share_choices() { share(choices_); }
+
+  void share(std::string& text) {
+    std::uint64_t size = text.size();
     control_->broadcast(std::as_writable_bytes(std::span(&size, 1)), 0, net::Purpose::Control);
-    choices_.resize(size);
-    control_->broadcast(std::as_writable_bytes(std::span(choices_)), 0, net::Purpose::Control);
+    text.resize(size);
+    control_->broadcast(std::as_writable_bytes(std::span(text)), 0, net::Purpose::Control);
   }
 
   /// Whether enough rounds have been run; rank 0 decides.
@@ -174,6 +285,7 @@ class Sweep {
     if (is_root() && rounds >= file_.repeats_minimum) {
       settled = 1;
       for (const std::vector<double>& times : times_) {
+        if (times.empty()) continue;  // runs out of memory
         const Interval interval = median_interval(times);
         if (file_.precision > 0 && (interval.high - interval.low) / 2 > file_.precision * interval.median) settled = 0;
       }
@@ -192,7 +304,10 @@ class Sweep {
   std::optional<Emulation> emulation_;
   std::string choices_;
   record::SweepIndex index_;
-  std::vector<std::vector<double>> times_;  // by point; rank 0 only
+  std::vector<record::IndexTrial> trials_before_;    // rank 0 only
+  std::vector<std::optional<std::int64_t>> fitted_;  // by point
+  std::vector<bool> leaves_out_;                     // by point: whether its memory doesn't hold it
+  std::vector<std::vector<double>> times_;           // by point; rank 0 only
   Progress progress_;
 };
 

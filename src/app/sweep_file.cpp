@@ -47,6 +47,23 @@ void read_repeats(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry
   sweep.repeats_maximum = whole_number(file, entry, entry.value.items.back(), sweep.repeats_minimum);
 }
 
+void read_fit_key(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry, const std::string& key) {
+  if (!sweep.fit) sweep.fit.emplace();
+  const TomlValue::Scalar& value = entry.value.items.front();
+  if (key == "key") {
+    const auto declared = std::ranges::find(config_keys(), to_set_text(value), &KeyDeclaration::name);
+    if (declared == config_keys().end() || declared->type != KeyType::Integer)
+      refuse(file, entry, fmt::format("{} is no key of the configuration that holds a whole number", to_set_text(value)));
+    sweep.fit->key = to_set_text(value);
+  } else if (key == "minimum" || key == "maximum") {
+    (key == "minimum" ? sweep.fit->minimum : sweep.fit->maximum) = whole_number(file, entry, value, 1);
+  } else if (key == "steps") {
+    sweep.fit->steps = whole_number(file, entry, value, 1);
+  } else {
+    refuse(file, entry, "is not a key of a fit: key, minimum, maximum, steps");
+  }
+}
+
 void read_own_key(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry, const std::string& key) {
   const TomlValue& value = entry.value;
   if (value.items.empty()) refuse(file, entry, "must not be empty");
@@ -68,10 +85,12 @@ void read_own_key(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry
       if (key_of_config == config_keys().end() || key_of_config->type != KeyType::Integer)
         refuse(file, entry, fmt::format("{} is no key of the configuration that holds a whole number", name));
     }
+  } else if (key.starts_with("fit.")) {
+    read_fit_key(sweep, file, entry, key.substr(4));
   } else if (key.starts_with("baseline.")) {
     sweep.baseline.emplace_back(key.substr(9), to_set_text(value.items.front()));
   } else {
-    refuse(file, entry, "is not a key of a sweep: title, repeats, precision, warmup_steps, baseline, per_rank");
+    refuse(file, entry, "is not a key of a sweep: title, repeats, precision, warmup_steps, baseline, per_rank, fit");
   }
 }
 
@@ -107,6 +126,23 @@ void check_baseline(const SweepFile& sweep) {
   }
 }
 
+void check_fit(const SweepFile& sweep) {
+  if (!sweep.fit) return;
+  const FitAxis& fit = *sweep.fit;
+  if (fit.key.empty()) throw ConfigError(fmt::format("{}: sweep.fit names no key, such as \"train.batch\"", sweep.path));
+  if (fit.maximum < fit.minimum) {
+    throw ConfigError(
+        fmt::format("{}: sweep.fit goes from minimum = {} to maximum = {}: the maximum must be set, and not below the minimum", sweep.path,
+                    fit.minimum, fit.maximum));
+  }
+  if (std::ranges::find(sweep.axes, fit.key, &Axis::key) != sweep.axes.end())
+    throw ConfigError(fmt::format("{}: sweep.fit looks for {}, which is an axis as well", sweep.path, fit.key));
+  for (const std::int64_t value : {fit.minimum, fit.maximum}) {
+    Config tried = sweep.config;
+    tried.set(fit.key, std::to_string(value), fmt::format("sweep.fit of {}", sweep.path));
+  }
+}
+
 }  // namespace
 
 SweepFile read_sweep(const std::string& path, std::span<const std::string> sets) {
@@ -129,6 +165,7 @@ SweepFile read_sweep(const std::string& path, std::span<const std::string> sets)
                                   sweep.config.integer("train.steps"), sweep.warmup_steps));
   }
   check_baseline(sweep);
+  check_fit(sweep);
   return sweep;
 }
 
@@ -154,11 +191,12 @@ int ranks_of(const Point& point, int world_size) {
   return world_size;
 }
 
-Config config_of(const SweepFile& sweep, const Point& point, int ranks) {
+Config config_of(const SweepFile& sweep, const Point& point, int ranks, std::optional<std::int64_t> fitted) {
   Config config = sweep.config;
   for (const auto& [key, value] : point) {
     if (key != "ranks") config.set(key, value, fmt::format("the axis {} of {}", key, sweep.path));
   }
+  if (sweep.fit && fitted) config.set(sweep.fit->key, std::to_string(*fitted), fmt::format("sweep.fit of {}", sweep.path));
   for (const std::string& key : sweep.per_rank) {
     std::int64_t product = 0;
     if (__builtin_mul_overflow(config.integer(key), std::int64_t{ranks}, &product))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,6 +21,14 @@ struct Axis {
 /// Values of all axes (or, for a baseline, of some), in the axes' order.
 using Point = std::vector<std::pair<std::string, std::string>>;
 
+/// The key of which each point has the largest value for which it runs within its memory, found by trials.
+struct FitAxis {
+  std::string key;  ///< of the config; a whole number
+  std::int64_t minimum = 1;
+  std::int64_t maximum = 0;
+  std::int64_t steps = 2;  ///< of a trial
+};
+
 /// A matrix of runs, as a file describes it.
 struct SweepFile {
   std::string path;
@@ -33,6 +42,7 @@ struct SweepFile {
   std::int64_t repeats_maximum = 6;
   double precision = 0;  ///< half width of every interval over its median at which repeats stop; 0 = at the minimum
   std::int64_t warmup_steps = 1;
+  std::optional<FitAxis> fit;
 };
 
 /// Reads a sweep; `sets` are applied to all points. Throws ConfigError that names file, line, key and what is allowed: an axis of an
@@ -42,8 +52,8 @@ struct SweepFile {
 /// The matrix, the last axis fastest.
 [[nodiscard]] std::vector<Point> points_of(const SweepFile& sweep);
 
-/// A point's config: the common one, then its values, then `per_rank` keys times `ranks`.
-[[nodiscard]] Config config_of(const SweepFile& sweep, const Point& point, int ranks);
+/// A point's config: the common one, then its values and, where a key is to fit, `fitted` for it, then `per_rank` keys times `ranks`.
+[[nodiscard]] Config config_of(const SweepFile& sweep, const Point& point, int ranks, std::optional<std::int64_t> fitted = std::nullopt);
 
 /// How many ranks a point runs on: its `ranks`, else all.
 [[nodiscard]] int ranks_of(const Point& point, int world_size);

@@ -10,6 +10,7 @@
 #include "app/commands.hpp"
 #include "app/experiment.hpp"
 #include "app/launch.hpp"
+#include "app/model_catalog.hpp"
 #include "app/progress.hpp"
 #include "app/training_run.hpp"
 
@@ -38,7 +39,9 @@ void print_summary(const RunRequest& request, const RunSummary& summary) {
     fmt::print("emulated: {} here are 1 s of the cluster; it stands for {}\n", for_people(Seconds{summary.emulation.dilation}),
                summary.stands_for);
   }
-  if (std::isfinite(summary.bits_per_token)) fmt::print("held-out text: {:.4f} bits a token\n", summary.bits_per_token);
+  if (std::isfinite(summary.bits_per_token)) {
+    fmt::print("held-out text: {:.4f} bits a token, {:.4f} a byte\n", summary.bits_per_token, summary.bits_per_byte);
+  }
   if (const std::string& path = request.config.text("record.path"); !path.empty()) fmt::print("record: {}\n", path);
 }
 
@@ -48,6 +51,7 @@ int train_command(const TrainArguments& arguments, const Invocation& invocation)
   RunRequest request;
   const auto load = [&] {
     request.config = load_config(arguments.file, arguments.set);
+    take_catalog_model(request.config);
     // Read before there are ranks: HDF5 is used by one thread of a process.
     if (!arguments.same_choices_as.empty()) request.choices = record::read_record(arguments.same_choices_as).choices;
     return request.config;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <numbers>
 
@@ -19,36 +20,13 @@
 #include "app/links.hpp"
 #include "app/run_output.hpp"
 #include "app/step_report.hpp"
+#include "app/trainer_options.hpp"
 #include "app/workload.hpp"
 
 namespace twinax::app {
 namespace {
 
 constexpr int kMeasurements = 5;  // of which the median counts
-
-fsdp::TrainerOptions trainer_options(const Config& config, const Workload& workload) {
-  fsdp::TrainerOptions options;
-  options.strategy = fsdp::parse_strategy(config.text("fsdp.strategy"));
-  options.limiter = fsdp::parse_limiter(config.text("fsdp.limiter"));
-  options.limit = config.integer("fsdp.limit");
-  options.limit_bytes = config.bytes("fsdp.limit_bytes");
-  options.limiter_side = fsdp::parse_limiter_side(config.text("fsdp.limiter_side"));
-  options.prefetch = config.integer("fsdp.prefetch");
-  options.wire = config.text("fsdp.wire") == "bf16" ? Dtype::Bf16 : Dtype::Fp32;
-  options.seed = static_cast<std::uint64_t>(config.integer("train.seed"));
-  options.micro_batch = workload.micro_batch();
-  options.micro_batches = workload.micro_batches();
-  options.optimizer = {.learning_rate = config.real("optimizer.learning_rate"),
-                       .final_learning_rate_share = config.real("optimizer.final_learning_rate_share"),
-                       .warmup_steps = config.integer("optimizer.warmup_steps"),
-                       .steps = config.integer("train.steps"),
-                       .beta1 = config.real("optimizer.beta1"),
-                       .beta2 = config.real("optimizer.beta2"),
-                       .epsilon = config.real("optimizer.epsilon"),
-                       .weight_decay = config.real("optimizer.weight_decay"),
-                       .clip_norm = config.real("optimizer.clip_norm")};
-  return options;
-}
 
 /// The median over the group of each rank's rate.
 FlopsPerSecond median_rate(collective::Collectives& control, const fsdp::ComputeTimes& times) {
@@ -60,25 +38,46 @@ FlopsPerSecond median_rate(collective::Collectives& control, const fsdp::Compute
   return {n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2};
 }
 
+/// How many ranks a unit is sharded over.
+int shards_of(const Config& config, const net::World& world, int ranks) {
+  const fsdp::StepPlan plan{.ranks = ranks,
+                            .ranks_per_node = ranks_per_node(config, world, ranks),
+                            .strategy = fsdp::parse_strategy(config.text("fsdp.strategy"))};
+  return plan.shards();
+}
+
 /// What both measuring and training begin with: the model, the choices agreed, the computing timed with all ranks at it.
 struct Prepared {
   Prepared(net::World& world, const RunRequest& request, Workload& its_workload, const collective::Group& group)
-      : workload(its_workload), control(collective::make_own(world.transport(), group, {.lane = kControlLane})) {
+      : workload(its_workload),
+        shards(shards_of(request.config, world, group.size())),
+        control(collective::make_own(world.transport(), group, {.lane = kControlLane})) {
     const std::string given = product_choices(request.choices);
     workload.matmul().set_choices(tensor::parse_choices(given));
-    (void)workload.measure(1, world.clock());  // each product's backend is chosen at its first use
+    (void)workload.measure(shards, 1, world.clock());  // each product's backend is chosen at its first use
     choices = agree_choices(*control, workload.matmul(), given);
     control->barrier();
-    times = workload.measure(kMeasurements, world.clock());
+    times = workload.measure(shards, kMeasurements, world.clock());
     rate = median_rate(*control, times);
   }
   static constexpr std::uint8_t kControlLane = 2;
   Workload& workload;
+  int shards;
   std::unique_ptr<collective::Collectives> control;
   std::string choices;
   fsdp::ComputeTimes times;
   FlopsPerSecond rate{0};
 };
+
+/// What a step computes over what its model needs: more than 1 where forward is run again before backward.
+double recomputation(const step::StepGraph& graph, const fsdp::StepPlan& plan) {
+  Flops computed{0};
+  Flops needed{0};
+  for (const step::Op& op : graph.ops()) computed += op.flops;
+  for (const Flops stage : plan.forward_flops) needed += stage;
+  for (const Flops stage : plan.backward_flops) needed += stage;
+  return needed.value > 0 ? computed.value / (needed.value * static_cast<double>(plan.micro_batches)) : 1;
+}
 
 /// The network of a run, decided before anything is sent over it.
 struct Network {
@@ -105,16 +104,18 @@ class TrainingRun {
         common_(arena, links.heap()),
         executor_(world.clock(), arena_, {&world.activities()[0], &world.activities()[1], &world.activities()[2]},
                   [&world](const std::exception_ptr& error) { world.fail(error); }),
-        trainer_(prepared_.workload.model(), links_.steps(), executor_, trainer_options(config_, prepared_.workload)) {
+        trainer_(prepared_.workload.model(), links_.groups(), executor_, trainer_options(config_, prepared_.workload)) {
     const net::Profile* profile = network_.profile ? &*network_.profile : nullptr;
     const fsdp::BoundCost cost(trainer_.built(), trainer_.plan(), prepared_.times, profile, network_.ranks_per_node,
                                config_.text("collective.algorithm") == "hierarchical");
     lower_bound_ = run_virtual(trainer_.built().graph, cost, {.unlimited_credits = true}).duration();
     roofline_ = cost.roofline();
+    recomputation_ = recomputation(trainer_.built().graph, trainer_.plan());
     summary_.emulation = network_.emulation;
     summary_.choices = prepared_.choices;
     summary_.parameters = prepared_.workload.parameters();
     summary_.bits_per_token = std::numeric_limits<double>::quiet_NaN();
+    summary_.bits_per_byte = std::numeric_limits<double>::quiet_NaN();
     summary_.stands_for =
         stands_for(config_, network_.emulation, summary_.parameters, network_.nodes, prepared_.workload.global_tokens() / network_.nodes);
   }
@@ -155,13 +156,14 @@ class TrainingRun {
     if (keeps_timeline || (s + 1 == steps && !request_.trace.empty()))
       last_timelines_ = gather_timelines(links_.control(), outcome.run.events);
     if (is_root()) {
-      const record::StepRow row = fold(s, outcome, all);
+      const record::StepRow row = fold(s, outcome, all, network_.emulation);
       if (outcome.skipped) log_warn(fmt::format("step {}: the gradient norm is not finite; the update is skipped", s));
       output_->on_step(row, rank_rows(all));
-      if (keeps_timeline) output_->on_timeline(trainer_.built().graph, last_timelines_);
+      if (keeps_timeline) output_->on_timeline(trainer_.built(), last_timelines_);
       seconds_.push_back(row.seconds);
       summary_.loss = outcome.loss;
       summary_.steps = s + 1;
+      summary_.allocator_retries += row.allocator_retries;
       if (observer_ != nullptr) observer_->on_step(s, steps, outcome.loss, {row.seconds});
     }
     const std::int64_t every = config_.integer("train.evaluate_every");
@@ -171,13 +173,20 @@ class TrainingRun {
   [[nodiscard]] RankFigures figures_of(const fsdp::StepOutcome& outcome) const {
     const step::MemoryUse& memory = outcome.run.memory;
     const step::TimeSplit split = step::split(trainer_.built().graph, outcome.run.events);
+    const step::LaneSplit collective = split.lanes[static_cast<std::size_t>(step::LaneKind::Collective)];
+    const step::LaneSplit service = split.lanes[static_cast<std::size_t>(step::LaneKind::Service)];
     RankFigures figures{.seconds = outcome.run.duration().value,
                         .compute_s = split.compute.value,
                         .exposed_s = split.exposed_communication.value,
                         .hidden_s = split.hidden_communication.value,
+                        .collective_exposed_s = collective.exposed.value,
+                        .collective_hidden_s = collective.hidden.value,
+                        .service_exposed_s = service.exposed.value,
+                        .service_hidden_s = service.hidden.value,
                         .lower_bound_s = lower_bound_.value,
                         .roofline_s = roofline_.value,
                         .flops = prepared_.workload.step_flops().value,
+                        .hardware_flops = prepared_.workload.step_flops().value * recomputation_,
                         .memory_bytes = static_cast<double>((trainer_.state_bytes() + outcome.run.buffers_peak).value),
                         .in_flight_bytes = static_cast<double>(outcome.run.buffers_peak.value),
                         .allocated_bytes = static_cast<double>(memory.allocated_peak.value),
@@ -205,8 +214,10 @@ class TrainingRun {
       return;
     }
     const double loss = loss_sum / static_cast<double>(tokens);
+    if (evaluated_bytes_ == 0) evaluated_bytes_ = prepared_.workload.evaluation_bytes();
     summary_.bits_per_token = loss / std::numbers::ln2;
-    output_->on_evaluation({.step = s + 1, .loss = loss, .bits_per_byte = summary_.bits_per_token, .tokens = tokens});
+    summary_.bits_per_byte = loss_sum / std::numbers::ln2 / static_cast<double>(evaluated_bytes_);
+    output_->on_evaluation({.step = s + 1, .loss = loss, .bits_per_byte = summary_.bits_per_byte, .tokens = tokens});
     if (observer_ != nullptr) observer_->on_evaluation(s, summary_.bits_per_token);
   }
 
@@ -254,10 +265,12 @@ class TrainingRun {
   fsdp::Trainer trainer_;
   Seconds lower_bound_{0};
   Seconds roofline_{0};
+  double recomputation_ = 1;
   std::optional<RunOutput> output_;
   RunSummary summary_;
   std::vector<double> seconds_;
   std::vector<step::RankTimeline> last_timelines_;
+  std::int64_t evaluated_bytes_ = 0;  // once they are counted
   bool said_no_evaluation_ = false;
 };
 
@@ -270,7 +283,7 @@ FlopsPerSecond steady_rate(net::World& world, const RunRequest& request, Workloa
   FlopsPerSecond second{0};
   for (int m = 1; m < kMostMeasurements && (m < 3 || second < best * kAgreement); ++m) {
     prepared.control->barrier();
-    const FlopsPerSecond rate = median_rate(*prepared.control, workload.measure(kMeasurements, world.clock()));
+    const FlopsPerSecond rate = median_rate(*prepared.control, workload.measure(prepared.shards, kMeasurements, world.clock()));
     second = std::max(second, std::min(rate, best));
     best = std::max(best, rate);
   }

@@ -26,8 +26,8 @@ KeyDeclaration quantity(KeyType type, std::string_view name, std::string_view va
   return {name, type, value, minimum, maximum, {}, help};
 }
 
-/// What is trained, and how.
-std::vector<KeyDeclaration> declare_training() {
+/// What is trained, and on what.
+std::vector<KeyDeclaration> work_keys() {
   return {
       integer("train.steps", "200", 1, kAny, "optimizer steps"),
       integer("train.seed", "1", 0, kAny, "of initial weights and of the data's order"),
@@ -36,21 +36,38 @@ std::vector<KeyDeclaration> declare_training() {
       integer("train.evaluate_every", "0", 0, kAny, "steps between evaluations on the held-out text; 0 = never"),
       integer("train.evaluate_sequences", "64", 0, kAny, "held-out sequences an evaluation; 0 = all"),
 
-      text("model.kind", "gpt", "the model's family", {"gpt"}),
-      integer("model.layers", "4", 1, 1000, "transformer blocks"),
+      text("model.name", "", "a model of the catalog, whose shape is taken where the keys below are not set; empty = none"),
+      text("model.catalog", "", "file of models; empty = experiments/catalog/models.toml"),
+      text("model.kind", "gpt", "gpt: predicts each next token; t5: an encoder-decoder that fills in hidden spans", {"gpt", "t5"}),
+      integer("model.layers", "4", 1, 1000, "transformer blocks; of a t5, of its encoder"),
+      integer("model.decoder_layers", "0", 0, 1000, "blocks of a t5's decoder; 0 = as many as model.layers"),
       integer("model.width", "128", 1, 65536, "channels; a multiple of model.heads"),
       integer("model.heads", "4", 1, 1024, "attention heads"),
-      integer("model.context", "256", 1, 1048576, "tokens a sequence"),
-      integer("model.vocabulary", "0", 0, 2147483647, "tokens known to the model; 0 = the tokenizer's number"),
-      flag("model.tied", "true", "the head shares its weights with the token embedding"),
+      integer("model.d_kv", "0", 0, 65536, "channels of each of a t5's heads; 0 = model.width / model.heads"),
+      integer("model.d_ff", "0", 0, 1048576, "channels inside a t5's feed-forward; 0 = 2.5 x model.width"),
+      integer("model.context", "256", 1, 1048576, "tokens a sequence; of a t5, that its encoder reads at most"),
+      integer("model.vocabulary", "0", 0, 2147483647,
+              "tokens known to the model; 0 = the tokenizer's number (of a t5, with sentinels and up to a multiple of 128)"),
+      flag("model.tied", "true", "a gpt's head shares its weights with the token embedding; a t5's never does"),
 
       text("data.path", "", "text to train on: a file, or a folder of files"),
-      text("data.tokenizer", "bytes", "how text becomes tokens", {"bytes"}),
+      text("data.tokenizer", "bytes",
+           "bytes: each is a token; sentencepiece: the vocabulary that `twinax data prepare` trained on this text",
+           {"bytes", "sentencepiece"}),
       real("data.held_out", "0.05", 0, 0.5, "share of the text, at its end, that is kept for evaluation"),
+      real("data.noise_share", "0.15", 0.0001, 0.9999, "share of the tokens that is hidden from a t5's encoder"),
+      real("data.mean_span", "3", 1, 1e6, "tokens of a hidden span, on average"),
       text("data.cache", "", "folder of prepared tokens; empty = the user's cache folder"),
+  };
+}
 
-      text("fsdp.strategy", "full", "full: parameters, gradients and optimizer sharded; replicate: all on every rank",
-           {"full", "replicate"}),
+/// How it is trained.
+std::vector<KeyDeclaration> training_keys() {
+  return {
+      text("fsdp.strategy", "full",
+           "full: parameters, gradients and optimizer sharded; keep: the same, gathered once a step; hybrid: sharded inside nodes, "
+           "replicated between them; replicate: all on every rank",
+           {"full", "keep", "hybrid", "replicate"}),
       text(
           "fsdp.limiter", "window",
           "what bounds gathered units and gradients in flight: window: one more as one is released; block: the next when all are released; "
@@ -61,7 +78,17 @@ std::vector<KeyDeclaration> declare_training() {
       text("fsdp.limiter_side", "host", "who waits for the limiter: the host's issuing thread, or the lane while the host runs on",
            {"host", "lane"}),
       integer("fsdp.prefetch", "1", 0, 1e6, "units gathered ahead of the one that is computed"),
-      text("fsdp.wire", "fp32", "element type of gathers and reductions on the wire; sums are fp32", {"fp32", "bf16"}),
+      text("fsdp.backward_prefetch", "pre",
+           "the next backward's unit is gathered before (pre) or after (post) this one's gradients are reduced", {"pre", "post"}),
+      text("fsdp.accumulate", "reduce",
+           "over a step's micro-batches: reduce each one's gradients, or keep them whole and local and reduce them once",
+           {"reduce", "local"}),
+      flag("fsdp.checkpoint", "false", "blocks keep their input alone and run forward again before backward: less memory, more computing"),
+      text("fsdp.wire", "fp32", "element type of gathers on the wire; int8: in blocks of 64 with a scale each", {"fp32", "bf16", "int8"}),
+      text("fsdp.reduce_wire", "same",
+           "element type of reductions on the wire, same = fsdp.wire; sums are fp32; int8 (with error feedback; in hybrid between nodes "
+           "alone) holds 4 bytes more for each gradient that a rank sends",
+           {"same", "fp32", "bf16", "int8"}),
 
       quantity(KeyType::Bytes, "memory.budget", "0B", 0, kAny,
                "memory that a rank's tensors may have from the system, cached blocks included; 0B = as much as there is"),
@@ -77,8 +104,8 @@ std::vector<KeyDeclaration> declare_training() {
   };
 }
 
-/// What it is trained on, and what is left behind.
-std::vector<KeyDeclaration> declare_machine() {
+/// What that is run on, and what it leaves behind.
+std::vector<KeyDeclaration> run_keys() {
   return {
       text("net.transport", "mpi",
            "mpi, ucx: ranks are processes under mpirun, whose bytes go by MPI or by UCX; loopback: threads of one process",
@@ -118,9 +145,8 @@ std::vector<KeyDeclaration> declare_machine() {
 
 std::span<const KeyDeclaration> config_keys() {
   static const std::vector<KeyDeclaration> keys = [] {
-    std::vector<KeyDeclaration> all = declare_training();
-    const std::vector<KeyDeclaration> more = declare_machine();
-    all.insert(all.end(), more.begin(), more.end());
+    std::vector<KeyDeclaration> all = work_keys();
+    for (const auto& more : {training_keys(), run_keys()}) all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return keys;

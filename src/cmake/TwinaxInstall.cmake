@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/twinax)
 foreach(target twinax_base twinax_net twinax_collective twinax_tensor twinax_nn twinax_step twinax_fsdp twinax_data twinax_record
-               twinax_dnnl twinax_cblas twinax_hdf5)
+               twinax_dnnl twinax_cblas twinax_sentencepiece twinax_hdf5)
   if(TARGET ${target})
     install(TARGETS ${target} EXPORT twinaxTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
                                                    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -7,7 +7,7 @@
 
 namespace twinax::collective {
 
-/// Writes fp32 values in the wire's type. bytes [values.size() * size_of(wire)].
+/// Writes a piece of fp32 values in the wire's type. bytes [wire_size(values.size(), wire)].
 void encode(std::span<const float> values, std::span<std::byte> bytes, Dtype wire);
 /// Reads them back.
 void decode(std::span<const std::byte> bytes, std::span<float> values, Dtype wire);

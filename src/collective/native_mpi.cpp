@@ -10,6 +10,7 @@
 #include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
 #include "twinax/base/narrow.hpp"
+#include "twinax/collective/wire.hpp"
 #include "twinax/net/mpi_comm.hpp"
 #include "twinax/net/mpi_env.hpp"
 
@@ -74,12 +75,12 @@ class NativeMpi final : public NativeCollectives {
       gather("native/all_gather", std::as_bytes(shard), std::as_writable_bytes(whole), MPI_FLOAT, sizeof(float), purpose);
       return;
     }
-    const std::size_t piece = shard.size() * width(wire);
-    const std::span<std::byte> all = grown(encoded_, whole.size() * width(wire));
+    const std::size_t piece = bytes_of(shard.size(), wire);
+    const std::span<std::byte> all = grown(encoded_, size() * piece);
     const std::span<std::byte> mine = all.subspan(static_cast<std::size_t>(group_.index) * piece, piece);
     encode(shard, mine, wire);
-    gather("native/all_gather", mine, all, MPI_UINT16_T, width(wire), purpose);
-    decode(all, whole, wire);
+    gather("native/all_gather", mine, all, type_of(wire), width_of(wire), purpose);
+    for (std::size_t k = 0; k < size(); ++k) decode(all.subspan(k * piece, piece), whole.subspan(k * shard.size(), shard.size()), wire);
   }
 
   void reduce_scatter(std::span<float> whole, std::span<float> shard, Dtype wire, net::Purpose purpose) override {
@@ -93,12 +94,14 @@ class NativeMpi final : public NativeCollectives {
       count_ring(shard.size_bytes(), purpose);
       return;
     }
-    const std::size_t piece = shard.size() * width(wire);
-    const std::span<std::byte> outgoing = grown(encoded_, whole.size() * width(wire));
-    const std::span<std::byte> arrived = grown(arrived_, whole.size() * width(wire));
-    encode(whole, outgoing, wire);
+    const std::size_t piece = bytes_of(shard.size(), wire);
+    const std::span<std::byte> outgoing = grown(encoded_, size() * piece);
+    const std::span<std::byte> arrived = grown(arrived_, size() * piece);
+    for (std::size_t k = 0; k < size(); ++k)
+      encode(whole.subspan(k * shard.size(), shard.size()), outgoing.subspan(k * piece, piece), wire);
+    const int items = narrow<int>(piece / width_of(wire));
     run("native/all_to_all", [&](MPI_Request* request) {
-      return MPI_Ialltoall(outgoing.data(), n, MPI_UINT16_T, arrived.data(), n, MPI_UINT16_T, comm_.get(), request);
+      return MPI_Ialltoall(outgoing.data(), items, type_of(wire), arrived.data(), items, type_of(wire), comm_.get(), request);
     });
     std::ranges::fill(shard, 0.0F);
     for (std::size_t from = 0; from < size(); ++from) add_decoded(arrived.subspan(from * piece, piece), shard, wire);
@@ -135,7 +138,12 @@ class NativeMpi final : public NativeCollectives {
  private:
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(group_.size()); }
   [[nodiscard]] int next() const { return (group_.index + 1) % group_.size(); }
-  static std::size_t width(Dtype wire) { return static_cast<std::size_t>(size_of(wire).value); }
+  static std::size_t bytes_of(std::size_t values, Dtype wire) {
+    return static_cast<std::size_t>(wire_size(static_cast<std::int64_t>(values), wire).value);
+  }
+  /// What MPI is told that it moves, where that is not fp32.
+  static MPI_Datatype type_of(Dtype wire) { return wire == Dtype::Bf16 ? MPI_UINT16_T : MPI_BYTE; }
+  static std::size_t width_of(Dtype wire) { return static_cast<std::size_t>(size_of(wire).value); }
   static std::span<std::byte> grown(std::vector<std::byte>& scratch, std::size_t size) {
     if (scratch.size() < size) scratch.resize(size);
     return std::span(scratch).first(size);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "twinax/collective/collectives.hpp"
+#include "twinax/collective/wire.hpp"
 
 namespace twinax::collective {
 
@@ -37,7 +38,7 @@ class PaddedAllReduce {
     run(
         collectives.group().size(), values,
         [&](std::span<float> whole, std::span<float> sum) { collectives.reduce_scatter(whole, sum, wire, purpose); },
-        [&](std::span<const float> sum, std::span<float> whole) { collectives.all_gather(sum, whole, wire, purpose); });
+        [&](std::span<const float> sum, std::span<float> whole) { collectives.all_gather(sum, whole, sum_wire(wire), purpose); });
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "twinax/base/error.hpp"
+#include "twinax/collective/wire.hpp"
 
 #include "collective/algorithms.hpp"
 #include "collective/codec.hpp"
@@ -30,11 +31,12 @@ void gather_encoded(Means& means, std::span<const float> shard, std::span<float>
     gather(means, std::as_writable_bytes(whole), purpose);
     return;
   }
-  const auto width = static_cast<std::size_t>(size_of(wire).value);
-  const std::span<std::byte> encoded = grown(means.encoded, whole.size() * width);
-  encode(shard, encoded.subspan(at * width, n * width), wire);
+  const auto size = static_cast<std::size_t>(means.channel.size());
+  const auto piece = static_cast<std::size_t>(wire_size(std::ssize(shard), wire).value);
+  const std::span<std::byte> encoded = grown(means.encoded, size * piece);
+  encode(shard, encoded.subspan(static_cast<std::size_t>(means.channel.index()) * piece, piece), wire);
   gather(means, encoded, purpose);
-  decode(encoded, whole, wire);
+  for (std::size_t k = 0; k < size; ++k) decode(encoded.subspan(k * piece, piece), whole.subspan(k * n, n), wire);
 }
 
 void gather_ring(Means& means, std::span<std::byte> whole, net::Purpose purpose) {
@@ -51,13 +53,15 @@ void gather_hierarchical(Means& means, std::span<std::byte> whole, net::Purpose 
   all_gather_hierarchical(means.channel, means.layout, whole, purpose);
 }
 void gather_direct(Means& means, std::span<const float> shard, std::span<float> whole, Dtype wire, net::Purpose purpose) {
-  if (!direct::all_gather(*means.team, shard, whole, wire, purpose)) gather_encoded<gather_ring>(means, shard, whole, wire, purpose);
+  // Compressed contributions are for wires: members that read each other's memory know no int8.
+  if (wire == Dtype::Int8 || !direct::all_gather(*means.team, shard, whole, wire, purpose))
+    gather_encoded<gather_ring>(means, shard, whole, wire, purpose);
 }
 
 void reduce_pairwise(Means& means, std::span<float> whole, std::span<float> shard, Dtype wire, net::Purpose purpose) {
   reduce_scatter_pairwise(means.channel, whole, shard, means.contributions, wire, purpose);
 }
-/// Algorithms in which partial sums travel do so in fp32; with bf16 on the wire contributions travel instead.
+/// Algorithms in which partial sums travel do so in fp32; with less on the wire contributions travel instead.
 template <auto reduce>
 void reduce_sums(Means& means, std::span<float> whole, std::span<float> shard, Dtype wire, net::Purpose purpose) {
   if (wire == Dtype::Fp32) {
@@ -77,14 +81,15 @@ void reduce_hierarchical(Means& means, std::span<float> whole, std::span<float> 
   reduce_scatter_hierarchical(means.channel, means.layout, whole, shard, means.sums, purpose);
 }
 void reduce_direct(Means& means, std::span<float> whole, std::span<float> shard, Dtype wire, net::Purpose purpose) {
-  if (!direct::reduce_scatter(*means.team, whole, shard, wire, purpose)) reduce_pairwise(means, whole, shard, wire, purpose);
+  if (wire == Dtype::Int8 || !direct::reduce_scatter(*means.team, whole, shard, wire, purpose))
+    reduce_pairwise(means, whole, shard, wire, purpose);
 }
 
 template <ReduceScatter reduce, AllGather gather>
 void sum_padded(Means& means, std::span<float> values, Dtype wire, net::Purpose purpose) {
   means.padded.run(
       means.channel.size(), values, [&](std::span<float> whole, std::span<float> sum) { reduce(means, whole, sum, wire, purpose); },
-      [&](std::span<const float> sum, std::span<float> whole) { gather(means, sum, whole, wire, purpose); });
+      [&](std::span<const float> sum, std::span<float> whole) { gather(means, sum, whole, sum_wire(wire), purpose); });
 }
 constexpr AllReduce kSumPairwise = sum_padded<reduce_pairwise, gather_encoded<gather_ring>>;
 
@@ -110,7 +115,7 @@ void sum_hierarchical(Means& means, std::span<float> values, Dtype wire, net::Pu
   }
 }
 void sum_direct(Means& means, std::span<float> values, Dtype wire, net::Purpose purpose) {
-  if (!direct::all_reduce(*means.team, values, wire, purpose)) kSumPairwise(means, values, wire, purpose);
+  if (wire == Dtype::Int8 || !direct::all_reduce(*means.team, values, wire, purpose)) kSumPairwise(means, values, wire, purpose);
 }
 
 void spread_tree(Means& means, std::span<std::byte> data, int root, net::Purpose purpose) {

@@ -42,7 +42,7 @@ Batcher::Batcher(TokenFile tokens, std::int64_t context, std::uint64_t seed, dou
   if (blocks_ == 0) {
     throw FileError(
         fmt::format("the text {} is too short: it has {} tokens, {} without the held-out part (data.held_out), and one sequence of "
-                    "model.context = {} needs {}",
+                    "{} tokens, by model.context, needs {}",
                     tokens_.header().text_path, all, held_out_begin_, context, context + 1));
   }
 }

@@ -40,7 +40,7 @@ Seconds ComputeTimes::stages() const {
   return sum;
 }
 
-ComputeTimes measure_compute(nn::Model<float>& model, const nn::TokenBatch& batch, int ranks, int repeats, Clock& clock) {
+ComputeTimes measure_compute(nn::Model<float>& model, const nn::TokenBatch& batch, int shards, int repeats, Clock& clock) {
   const auto stages = model.stages();
   const auto units = model.units();
   std::vector<std::vector<double>> forward_s(stages.size());
@@ -48,16 +48,16 @@ ComputeTimes measure_compute(nn::Model<float>& model, const nn::TokenBatch& batc
   std::vector<std::vector<double>> optimize_s(units.size());
   std::vector<double> norm_s;
   std::vector<std::vector<float>> parameters(units.size());
-  std::vector<FlatParameter> shards;
+  std::vector<FlatParameter> flats;
   std::vector<float> gradients;
   for (std::size_t u = 0; u < units.size(); ++u) {
     parameters[u].resize(static_cast<std::size_t>(units[u].elements));
     nn::initialize<float>(units[u], u, 1, 0, parameters[u]);
-    shards.emplace_back(units[u], u, 1, ranks, 0);
+    flats.emplace_back(units[u], u, 1, shards, 0);
     gradients.resize(std::max(gradients.size(), parameters[u].size()));
   }
   const auto unit_of = [&](std::size_t stage) { return static_cast<std::size_t>(stages[stage].unit); };
-  const float scale = 1.0F / static_cast<float>(std::max<std::int64_t>(batch.sequences * batch.length, 1));
+  const float scale = 1.0F / static_cast<float>(std::max<std::int64_t>(batch.sequences * batch.row().target_tokens(), 1));
   double kept = 0;  // so that the norm is not optimized away
   for (int repeat = 0; repeat < repeats; ++repeat) {
     model.start(batch);
@@ -71,10 +71,10 @@ ComputeTimes measure_compute(nn::Model<float>& model, const nn::TokenBatch& batc
     }
     double norm = 0;
     timed(clock, norm_s, [&] {
-      for (const FlatParameter& shard : shards) norm += tensor::squared_norm<float>(shard.gradient());
+      for (const FlatParameter& shard : flats) norm += tensor::squared_norm<float>(shard.gradient());
     });
     kept += norm;
-    for (std::size_t u = 0; u < units.size(); ++u) timed(clock, optimize_s[u], [&] { update(shards[u], AdamwOptions{}, kept, 1.0, 1); });
+    for (std::size_t u = 0; u < units.size(); ++u) timed(clock, optimize_s[u], [&] { update(flats[u], AdamwOptions{}, kept, 1.0, 1); });
   }
   ComputeTimes times{
       .forward = medians(forward_s), .backward = medians(backward_s), .optimize = medians(optimize_s), .norm = median(norm_s)};

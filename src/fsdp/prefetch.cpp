@@ -1,6 +1,7 @@
 #include "twinax/fsdp/prefetch.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace twinax::fsdp {
 namespace {
@@ -29,9 +30,30 @@ void place_gathers(std::vector<Use>& uses) {
   if (last_block != nullptr) last_block->releases = true;
 }
 
+/// The same where every unit is gathered before its first use and released after its last.
+void place_kept_gathers(std::vector<Use>& uses) {
+  struct Kept {
+    int group = -1;
+    Use* last = nullptr;
+  };
+  std::map<int, Kept> units;
+  int group = -1;
+  for (Use& use : uses) {
+    Kept& kept = units[use.unit];
+    use.gathers = kept.last == nullptr;
+    kept.last = &use;
+    if (use.unit != 0) {
+      if (use.gathers) kept.group = static_cast<int>(units.size() - units.count(0)) - 1;
+      group = kept.group;
+    }
+    use.group = group;
+  }
+  for (auto& [unit, kept] : units) kept.last->releases = true;
+}
+
 }  // namespace
 
-std::vector<Use> training_uses(const std::vector<nn::Stage>& stages, std::int64_t micro_batches) {
+std::vector<Use> training_uses(const std::vector<nn::Stage>& stages, std::int64_t micro_batches, bool keeps) {
   std::vector<Use> uses;
   for (std::int64_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
     for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -41,7 +63,11 @@ std::vector<Use> training_uses(const std::vector<nn::Stage>& stages, std::int64_
       uses.push_back({.stage = s, .unit = stages[s].unit, .backward = true, .micro_batch = micro_batch});
     }
   }
-  place_gathers(uses);
+  if (keeps) {
+    place_kept_gathers(uses);
+  } else {
+    place_gathers(uses);
+  }
   return uses;
 }
 

@@ -12,15 +12,33 @@
 namespace twinax::fsdp {
 namespace {
 
-StepPlan make_plan(const nn::Model<float>& model, int ranks, const TrainerOptions& options) {
+/// Throws InvalidArgument unless the groups are what the strategy needs.
+void check(const RankGroups& groups, const TrainerOptions& options) {
+  if (options.strategy != Strategy::Hybrid) return;
+  if (groups.node == nullptr || groups.across == nullptr) {
+    throw InvalidArgument("the strategy hybrid shards units inside nodes: it needs the groups of this rank's node and of its place in all");
+  }
+  const collective::Group& node = groups.node->group();
+  const collective::Group& across = groups.across->group();
+  if (node.size() * across.size() != groups.all.group().size() || across.index * node.size() + node.index != groups.all.group().index) {
+    throw InvalidArgument("the strategy hybrid: " + std::to_string(across.size()) + " nodes of " + std::to_string(node.size()) +
+                          " ranks are not the " + std::to_string(groups.all.group().size()) + " ranks there are, node by node");
+  }
+}
+
+StepPlan make_plan(const nn::Model<float>& model, const RankGroups& groups, const TrainerOptions& options) {
+  check(groups, options);
   const bool counts_units = options.limiter != Limiter::None && options.limiter != Limiter::Bytes;
   if (counts_units && options.limit < 1) {
     throw InvalidArgument("a limiter of " + std::to_string(options.limit) + " units can hold nothing: fsdp.limit must be 1 at least");
   }
   StepPlan plan;
+  plan.ranks = groups.all.group().size();
+  plan.ranks_per_node = options.strategy == Strategy::Hybrid ? groups.node->group().size() : 1;
+  plan.strategy = options.strategy;
   for (const nn::UnitSpec& unit : model.units()) {
     plan.unit_names.push_back(unit.name);
-    plan.layouts.push_back(shard_layout(unit.elements, options.strategy == Strategy::Replicate ? 1 : ranks));
+    plan.layouts.push_back(shard_layout(unit.elements, plan.shards()));
   }
   plan.stages.assign(model.stages().begin(), model.stages().end());
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
@@ -28,14 +46,16 @@ StepPlan make_plan(const nn::Model<float>& model, int ranks, const TrainerOption
     plan.backward_flops.push_back(model.backward_flops(s, options.micro_batch));
   }
   plan.micro_batches = options.micro_batches;
-  plan.ranks = ranks;
-  plan.strategy = options.strategy;
   plan.limiter = options.limiter;
   plan.limit = counts_units ? options.limit : 0;
   plan.limit_bytes = options.limit_bytes;
   plan.limiter_side = options.limiter_side;
   plan.prefetch = options.prefetch;
+  plan.backward_prefetch = options.backward_prefetch;
+  plan.accumulate = options.accumulate;
+  plan.checkpoint = options.checkpoint;
   plan.wire = options.wire;
+  plan.reduce_wire = options.reduce_wire;
   return plan;
 }
 
@@ -43,8 +63,8 @@ StepPlan make_plan(const nn::Model<float>& model, int ranks, const TrainerOption
 
 class Trainer::Bodies final : public TrainerBodies {
  public:
-  Bodies(nn::Model<float>& model, collective::Collectives& collectives, step::LiveExecutor& executor, const TrainerOptions& options)
-      : TrainerBodies(model, collectives, executor.arena(), options, make_plan(model, collectives.group().size(), options)),
+  Bodies(nn::Model<float>& model, const RankGroups& groups, step::LiveExecutor& executor, const TrainerOptions& options)
+      : TrainerBodies(model, groups, executor.arena(), options, make_plan(model, groups, options)),
         executor_(executor),
         training_(build_training_step(plan(), this)),
         evaluation_(build_evaluation_step(plan(), this)) {
@@ -78,7 +98,10 @@ class Trainer::Bodies final : public TrainerBodies {
 };
 
 Trainer::Trainer(nn::Model<float>& model, collective::Collectives& collectives, step::LiveExecutor& executor, const TrainerOptions& options)
-    : bodies_(std::make_unique<Bodies>(model, collectives, executor, options)) {}
+    : Trainer(model, RankGroups{.all = collectives}, executor, options) {}
+
+Trainer::Trainer(nn::Model<float>& model, const RankGroups& groups, step::LiveExecutor& executor, const TrainerOptions& options)
+    : bodies_(std::make_unique<Bodies>(model, groups, executor, options)) {}
 
 Trainer::~Trainer() = default;
 

@@ -106,7 +106,8 @@ void check_complete(const Profile& profile, const std::string& path) {
 Profile Profile::dilated(double factor) const {
   Profile slow = *this;
   for (BytesPerSecond* r : {&slow.rate, &slow.stream_rate, &slow.in_node_rate}) *r = *r / factor;
-  for (Seconds* time : {&slow.latency, &slow.message_overhead, &slow.message_gap, &slow.jitter, &slow.tail, &slow.in_node_latency}) *time = *time * factor;
+  for (Seconds* time : {&slow.latency, &slow.message_overhead, &slow.message_gap, &slow.jitter, &slow.tail, &slow.in_node_latency})
+    *time = *time * factor;
   return slow;
 }
 

@@ -5,6 +5,7 @@
 
 #include "twinax/base/error.hpp"
 
+#include "nn/checks.hpp"
 #include "nn/gpt_block.hpp"
 #include "nn/gpt_head.hpp"
 
@@ -21,7 +22,7 @@ std::vector<Stage> gpt_stages(const GptShape& shape) {
 template <class Real>
 class Gpt final : public Model<Real> {
  public:
-  Gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, const ModelMemory& memory)
+  Gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, const ModelMemory& memory, bool checkpoints)
       : shape_(shape),
         max_sequences_(max_sequences),
         units_(gpt_units(shape)),
@@ -33,7 +34,8 @@ class Gpt final : public Model<Real> {
     targets_ = tensor::Buffer<std::int32_t>(rows, memory.activations);
     running_.batch.width = shape.width;
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
-      blocks_.push_back(std::make_unique<Block<Real>>(shape, max_sequences, matmul, workspace_));
+      if (kept_.empty() || !checkpoints) kept_.push_back(std::make_unique<Kept<Real>>(shape, max_sequences, memory.activations));
+      blocks_.push_back(std::make_unique<Block<Real>>(shape, matmul, workspace_, *kept_.back()));
     }
     for (std::int64_t layer = 0; layer <= shape.layers; ++layer) streams_.emplace_back(rows * shape.width, memory.activations);
   }
@@ -50,7 +52,6 @@ class Gpt final : public Model<Real> {
   }
 
  private:
-  void check_call(std::size_t stage, std::size_t elements) const;
   /// The residual stream [N, C] before block `layer`.
   [[nodiscard]] std::span<Real> stream(std::size_t layer) const { return streams_[layer].first(running_.rows() * shape_.width); }
 
@@ -60,6 +61,7 @@ class Gpt final : public Model<Real> {
   std::vector<Stage> stages_;
   Workspace<Real> workspace_;
   Head<Real> head_;
+  std::vector<std::unique_ptr<Kept<Real>>> kept_;  // of each block, or one of all
   std::vector<std::unique_ptr<Block<Real>>> blocks_;
   std::vector<tensor::Buffer<Real>> streams_;  // [N, C] before each block, and after the last
   tensor::Buffer<std::int32_t> inputs_, targets_;
@@ -73,17 +75,14 @@ void Gpt<Real>::start(const TokenBatch& batch) {
                           " tokens: this model was made for up to " + std::to_string(max_sequences_) + " of 1 to " +
                           std::to_string(shape_.context));
   }
+  if (batch.targets != 0) throw InvalidArgument("a batch with targets apart from its inputs: a GPT predicts each next token");
   const std::int64_t row_tokens = batch.length + 1;
   if (batch.tokens.size() != static_cast<std::size_t>(batch.sequences * row_tokens)) {
     throw InvalidArgument("a batch of " + std::to_string(batch.sequences) + " sequences takes " +
                           std::to_string(batch.sequences * row_tokens) + " tokens, each one more than its length; found " +
                           std::to_string(batch.tokens.size()));
   }
-  for (const std::int32_t token : batch.tokens) {
-    if (token < 0 || token >= shape_.vocabulary) {
-      throw InvalidArgument("token " + std::to_string(token) + " is outside the vocabulary of " + std::to_string(shape_.vocabulary));
-    }
-  }
+  check_tokens(batch.tokens, shape_.vocabulary);
   running_.batch.batch = batch.sequences;
   running_.batch.length = batch.length;
   const std::span<std::int32_t> inputs = inputs_.first(running_.rows());
@@ -98,20 +97,8 @@ void Gpt<Real>::start(const TokenBatch& batch) {
 }
 
 template <class Real>
-void Gpt<Real>::check_call(std::size_t stage, std::size_t elements) const {
-  if (stage >= stages_.size()) {
-    throw InvalidArgument("stage " + std::to_string(stage) + " of a model that has " + std::to_string(stages_.size()));
-  }
-  const UnitSpec& unit = units_[static_cast<std::size_t>(stages_[stage].unit)];
-  if (elements != static_cast<std::size_t>(unit.elements)) {
-    throw InvalidArgument("stage " + stages_[stage].name + ": unit " + unit.name + " has " + std::to_string(unit.elements) +
-                          " elements, found " + std::to_string(elements));
-  }
-}
-
-template <class Real>
 void Gpt<Real>::forward(std::size_t stage, std::span<const Real> parameters) {
-  check_call(stage, parameters.size());
+  check_call(stages_, units_, stage, parameters.size());
   if (stage == 0) {
     const RootParameters<const Real> root(shape_, parameters);
     tensor::embedding_forward<Real>(running_.batch, running_.inputs, root.wte, root.wpe, stream(0));
@@ -125,8 +112,8 @@ void Gpt<Real>::forward(std::size_t stage, std::span<const Real> parameters) {
 
 template <class Real>
 void Gpt<Real>::backward(std::size_t stage, std::span<const Real> parameters, std::span<Real> gradients, Real scale) {
-  check_call(stage, parameters.size());
-  check_call(stage, gradients.size());
+  check_call(stages_, units_, stage, parameters.size());
+  check_call(stages_, units_, stage, gradients.size());
   if (stage == 0) {
     const RootParameters<Real> d_root(shape_, gradients);
     tensor::embedding_backward<Real>(running_.batch, running_.inputs, workspace_.stream_gradient.first(running_.rows() * shape_.width),
@@ -178,14 +165,14 @@ void prepare_gpt(const GptShape& shape, tensor::Precision precision, std::int64_
 }
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul,
-                                      const ModelMemory& memory) {
+std::unique_ptr<Model<Real>> make_gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, const ModelMemory& memory,
+                                      bool checkpoints) {
   if (max_sequences < 0) throw InvalidArgument("a model for up to " + std::to_string(max_sequences) + " sequences");
   (void)gpt_units(shape);  // refuses a shape that can't be before anything is allocated for it
-  return std::make_unique<Gpt<Real>>(shape, max_sequences, matmul, memory);
+  return std::make_unique<Gpt<Real>>(shape, max_sequences, matmul, memory, checkpoints);
 }
 
-template std::unique_ptr<Model<float>> make_gpt<float>(const GptShape&, std::int64_t, tensor::Matmul&, const ModelMemory&);
-template std::unique_ptr<Model<double>> make_gpt<double>(const GptShape&, std::int64_t, tensor::Matmul&, const ModelMemory&);
+template std::unique_ptr<Model<float>> make_gpt<float>(const GptShape&, std::int64_t, tensor::Matmul&, const ModelMemory&, bool);
+template std::unique_ptr<Model<double>> make_gpt<double>(const GptShape&, std::int64_t, tensor::Matmul&, const ModelMemory&, bool);
 
 }  // namespace twinax::nn

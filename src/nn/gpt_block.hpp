@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 
 #include "nn/gpt_workspace.hpp"
@@ -20,11 +21,22 @@ struct BlockParameters {
   std::span<T> fc_proj_weight, fc_proj_bias;      // [C, 4C], [C]
 };
 
-/// One transformer block with what its backward needs of its forward.
+/// What a block's backward needs of its forward, besides its input.
+template <class Real>
+struct Kept {
+  Kept(const GptShape& shape, std::int64_t max_sequences, std::pmr::memory_resource* memory);
+  tensor::Buffer<Real> normed_1, mean_1, rstd_1;  // [N, C], [N], [N]
+  tensor::Buffer<Real> qkv, log_sum, attended;    // [N, 3C], [N, H], [N, C]
+  tensor::Buffer<Real> middle;                    // [N, C], between the two residual branches
+  tensor::Buffer<Real> normed_2, mean_2, rstd_2;  // [N, C], [N], [N]
+  tensor::Buffer<Real> before_gelu;               // [N, 4C]
+};
+
+/// One transformer block. What it keeps and its workspace outlive it, and may be other blocks' too.
 template <class Real>
 class Block {
  public:
-  Block(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, Workspace<Real>& workspace);
+  Block(const GptShape& shape, tensor::Matmul& matmul, Workspace<Real>& workspace, Kept<Real>& kept);
 
   /// out [N, C] = the block of in [N, C]; `in` stays valid until backward.
   void forward(const Running& running, const BlockParameters<const Real>& parameters, std::span<const Real> in, std::span<Real> out);
@@ -41,11 +53,7 @@ class Block {
   std::int64_t heads_;
   tensor::Matmul& matmul_;
   Workspace<Real>& workspace_;
-  tensor::Buffer<Real> normed_1_, mean_1_, rstd_1_;  // [N, C], [N], [N]
-  tensor::Buffer<Real> qkv_, log_sum_, attended_;    // [N, 3C], [N, H], [N, C]
-  tensor::Buffer<Real> middle_;                      // [N, C], between the two residual branches
-  tensor::Buffer<Real> normed_2_, mean_2_, rstd_2_;  // [N, C], [N], [N]
-  tensor::Buffer<Real> before_gelu_;                 // [N, 4C]
+  Kept<Real>& kept_;
 };
 
 }  // namespace twinax::nn

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "nn/gpt_workspace.hpp"
+#include "nn/logit_loss.hpp"
 
 namespace twinax::nn {
 
@@ -17,8 +18,7 @@ struct RootParameters {
   std::span<T> head;                    // [V, C]
 };
 
-/// The last stage: norm, logits, loss. The logits are computed by blocks of rows, and turned into their gradients while they are in the
-/// cache.
+/// The last stage: norm, logits, loss.
 template <class Real>
 class Head {
  public:
@@ -30,19 +30,16 @@ class Head {
   void backward(const Running& running, const RootParameters<const Real>& parameters, const RootParameters<Real>& gradients,
                 std::span<const Real> in, Real scale);
   /// The sum of the losses of the last forward.
-  [[nodiscard]] double loss_sum() const { return loss_sum_; }
+  [[nodiscard]] double loss_sum() const { return loss_.loss_sum(); }
 
   /// Rows of logits computed at once.
-  static constexpr std::int64_t kRows = 256;
+  static constexpr std::int64_t kRows = LogitLoss<Real>::kRows;
 
  private:
   std::int64_t width_;
-  std::int64_t vocabulary_;
-  tensor::Matmul& matmul_;
   Workspace<Real>& workspace_;
-  tensor::Buffer<Real> normed_, mean_, rstd_;           // [N, C], [N], [N]
-  tensor::Buffer<Real> logits_, normalizers_, losses_;  // [N, V], [N], [N]
-  double loss_sum_ = 0;
+  tensor::Buffer<Real> normed_, mean_, rstd_;  // [N, C], [N], [N]
+  LogitLoss<Real> loss_;
 };
 
 }  // namespace twinax::nn

@@ -4,47 +4,28 @@
 #include "twinax/base/error.hpp"
 #include "twinax/nn/gpt.hpp"
 
+#include "nn/checks.hpp"
+#include "nn/unit_writer.hpp"
+
 namespace twinax::nn {
 namespace {
 
-/// Appends parameters to a unit, one after another.
-class UnitWriter {
- public:
-  explicit UnitWriter(std::string name) { unit_.name = std::move(name); }
-  void matrix(const std::string& name, std::int64_t rows, std::int64_t columns, double stddev) {
-    add({name, {rows, columns}, unit_.elements, stddev, 0, true});
-  }
-  void vector(const std::string& name, std::int64_t elements, double constant) {
-    add({name, {elements}, unit_.elements, 0, constant, false});
-  }
-  void layer_norm(const std::string& name, std::int64_t width) {
-    vector(name + ".weight", width, 1);
-    vector(name + ".bias", width, 0);
-  }
-  void linear(const std::string& name, std::int64_t outputs, std::int64_t inputs, double stddev) {
-    matrix(name + ".weight", outputs, inputs, stddev);
-    vector(name + ".bias", outputs, 0);
-  }
-  [[nodiscard]] UnitSpec finish() { return std::move(unit_); }
+void add_layer_norm(UnitWriter& unit, const std::string& name, std::int64_t width) {
+  unit.vector(name + ".weight", width, 1);
+  unit.vector(name + ".bias", width, 0);
+}
 
- private:
-  void add(ParameterSpec parameter) {
-    unit_.elements += parameter.elements();
-    unit_.parameters.push_back(std::move(parameter));
-  }
-  UnitSpec unit_;
-};
-
-void check_positive(const char* what, std::int64_t value) {
-  if (value < 1) throw InvalidArgument("a GPT with " + std::to_string(value) + " " + what + ": at least 1 is needed");
+void add_linear(UnitWriter& unit, const std::string& name, std::int64_t outputs, std::int64_t inputs, double stddev) {
+  unit.matrix(name + ".weight", outputs, inputs, stddev);
+  unit.vector(name + ".bias", outputs, 0);
 }
 
 void check_shape(const GptShape& shape) {
-  check_positive("layers", shape.layers);
-  check_positive("channels of width", shape.width);
-  check_positive("heads", shape.heads);
-  check_positive("tokens of context", shape.context);
-  check_positive("tokens of vocabulary", shape.vocabulary);
+  check_positive("GPT", "layers", shape.layers);
+  check_positive("GPT", "channels of width", shape.width);
+  check_positive("GPT", "heads", shape.heads);
+  check_positive("GPT", "tokens of context", shape.context);
+  check_positive("GPT", "tokens of vocabulary", shape.vocabulary);
   if (shape.width % shape.heads != 0) {
     throw InvalidArgument("a GPT of width " + std::to_string(shape.width) + " with " + std::to_string(shape.heads) +
                           " heads: the heads must divide the width");
@@ -62,18 +43,18 @@ std::vector<UnitSpec> gpt_units(const GptShape& shape) {
   UnitWriter root("root");
   root.matrix("wte.weight", shape.vocabulary, c, kStddev);
   root.matrix("wpe.weight", shape.context, c, kStddev);
-  root.layer_norm("ln_f", c);
+  add_layer_norm(root, "ln_f", c);
   if (!shape.tied) root.matrix("lm_head.weight", shape.vocabulary, c, kStddev);
   units.push_back(root.finish());
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     const std::string name = "h." + std::to_string(layer);
     UnitWriter block(name);
-    block.layer_norm(name + ".ln_1", c);
-    block.linear(name + ".attn.c_attn", 3 * c, c, kStddev);
-    block.linear(name + ".attn.c_proj", c, c, residual_stddev);
-    block.layer_norm(name + ".ln_2", c);
-    block.linear(name + ".mlp.c_fc", 4 * c, c, kStddev);
-    block.linear(name + ".mlp.c_proj", c, 4 * c, residual_stddev);
+    add_layer_norm(block, name + ".ln_1", c);
+    add_linear(block, name + ".attn.c_attn", 3 * c, c, kStddev);
+    add_linear(block, name + ".attn.c_proj", c, c, residual_stddev);
+    add_layer_norm(block, name + ".ln_2", c);
+    add_linear(block, name + ".mlp.c_fc", 4 * c, c, kStddev);
+    add_linear(block, name + ".mlp.c_proj", c, 4 * c, residual_stddev);
     units.push_back(block.finish());
   }
   return units;

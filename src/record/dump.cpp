@@ -73,9 +73,22 @@ void DumpFile::add_gradient(const std::string& name, std::span<const float> valu
   content_->add("/gradients/" + name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values.data(), values.size(), shape);
 }
 
-void DumpFile::set_tokens(std::span<const std::int64_t> tokens, std::int64_t sequences, std::int64_t length) {
-  const std::array shape{sequences, length};
-  content_->add("/batch/tokens", H5T_STD_I64LE, H5T_NATIVE_INT64, tokens.data(), tokens.size(), shape);
+void DumpFile::set_batch(std::span<const std::int64_t> tokens, std::int64_t length, std::int64_t targets) {
+  const std::int64_t row = targets == 0 ? length + 1 : length + targets;
+  const std::int64_t sequences = std::ssize(tokens) / row;
+  if (std::ssize(tokens) != sequences * row) throw InvalidArgument(fmt::format("a batch of {} tokens in rows of {}", tokens.size(), row));
+  const auto add = [&](const char* name, std::int64_t first, std::int64_t columns) {
+    std::vector<std::int64_t> part;
+    for (std::int64_t s = 0; s < sequences; ++s) {
+      const auto begin = tokens.begin() + s * row + first;
+      part.insert(part.end(), begin, begin + columns);
+    }
+    const std::array shape{sequences, columns};
+    content_->add(name, H5T_STD_I64LE, H5T_NATIVE_INT64, part.data(), part.size(), shape);
+  };
+  if (targets == 0) return add("/batch/tokens", 0, row);
+  add("/batch/inputs", 0, length);
+  add("/batch/targets", length, targets);
 }
 
 void DumpFile::set_loss(double loss) {

@@ -87,6 +87,21 @@ void write_runs(hid_t file, const std::vector<IndexRun>& runs, const std::string
   write_texts(file, "/runs/file", files, path);
 }
 
+void write_trials(hid_t file, const std::vector<IndexTrial>& trials, const std::string& path) {
+  std::vector<std::string> points, outcomes;
+  std::vector<std::int64_t> values, retries;
+  for (const IndexTrial& trial : trials) {
+    points.push_back(trial.point);
+    values.push_back(trial.value);
+    retries.push_back(trial.retries);
+    outcomes.push_back(trial.outcome);
+  }
+  write_texts(file, "/trials/point", points, path);
+  write_ints(file, "/trials/value", values, path);
+  write_ints(file, "/trials/retries", retries, path);
+  write_texts(file, "/trials/outcome", outcomes, path);
+}
+
 void write_content(const File& file, const SweepIndex& index, const std::string& path) {
   write_attribute(file.get(), "schema", kIndexSchema, path);
   write_attribute(file.get(), "name", index.name, path);
@@ -96,7 +111,8 @@ void write_content(const File& file, const SweepIndex& index, const std::string&
   write_attribute(file.get(), "repeats_minimum", index.repeats_minimum, path);
   write_attribute(file.get(), "repeats_maximum", index.repeats_maximum, path);
   write_attribute(file.get(), "warmup_steps", index.warmup_steps, path);
-  for (const char* name : {"/axes", "/runs"}) {
+  write_attribute(file.get(), "fit", index.fit, path);
+  for (const char* name : {"/axes", "/runs", "/trials"}) {
     const Group group(
         check_hdf5(H5Gcreate2(file.get(), name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), fmt::format("creating {}", name), path));
   }
@@ -108,6 +124,20 @@ void write_content(const File& file, const SweepIndex& index, const std::string&
   write_texts(file.get(), "/axes/key", keys, path);
   write_texts(file.get(), "/points", index.points, path);
   write_runs(file.get(), index.runs, path);
+  write_trials(file.get(), index.trials, path);
+}
+
+void read_trials(hid_t file, SweepIndex& index, const std::string& path) {
+  if (!has_attribute(file, "fit")) return;  // of an earlier program
+  index.fit = read_text_attribute(file, "fit", path);
+  const std::vector<std::string> points = read_texts(file, "/trials/point", path);
+  const std::vector<std::int64_t> values = read_ints(file, "/trials/value", path);
+  const std::vector<std::int64_t> retries = read_ints(file, "/trials/retries", path);
+  const std::vector<std::string> outcomes = read_texts(file, "/trials/outcome", path);
+  if (values.size() != points.size() || retries.size() != points.size() || outcomes.size() != points.size()) {
+    throw FileError(fmt::format("{}: the columns of /trials are of different lengths", path));
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) index.trials.push_back({points[i], values[i], retries[i], outcomes[i]});
 }
 
 SweepIndex read_content(const File& file, const std::string& path) {
@@ -131,6 +161,7 @@ SweepIndex read_content(const File& file, const std::string& path) {
     throw FileError(fmt::format("{}: the columns of /runs are of different lengths", path));
   }
   for (std::size_t i = 0; i < points.size(); ++i) index.runs.push_back({points[i], repeats[i], files[i]});
+  read_trials(file.get(), index, path);
   return index;
 }
 

@@ -31,6 +31,11 @@ class BadInput(CommandTest):
         self.refused_by_all(["fsdp.strategy", "full", "replicate"], extra=["--set", "fsdp.strategy=shard"])
         self.refused_by_all(["model.heads"], extra=["--set", "model.heads=3"])
 
+    def test_refuses_hybrid_sharding_over_a_part_of_a_node(self):
+        for transport in ("loopback", "mpi"):
+            result = self.train(3, transport, fsdp__strategy="hybrid", net__ranks_per_node=2)
+            self.assert_refused(result, "fsdp.strategy", "3 ranks", "nodes of 2", "net.ranks_per_node")
+
     def test_lists_networks_and_accelerators(self):
         self.refused_by_all(["ethernet-25gb", "ethernet-25g", "infiniband-hdr"], extra=["--net", "ethernet-25gb"])
         self.refused_by_all(["a1000", "a100", "h100"], extra=["--emulate", "a1000"])

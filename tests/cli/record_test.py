@@ -59,6 +59,14 @@ class Record(CommandTest):
             self.assertEqual(file["environment"].attrs["dilation"], 20)
             self.assertTrue((file["timeline/begin_seconds"][:] <= file["timeline/end_seconds"][:]).all())
             self.assertEqual(set(file["timeline/rank"][:]), {0, 1})
+            taken, end = file["timeline/taken_seconds"][:], file["timeline/end_seconds"][:]
+            self.assertTrue((taken <= end).all())
+            for what in ("memory_taken_bytes", "gather_credits_taken", "reduction_credits_taken"):
+                self.assertGreater(file[f"timeline/{what}"][:].sum(), 0)
+                self.assertEqual(file[f"timeline/{what}"][:].sum(), file[f"timeline/{what.replace('taken', 'given')}"][:].sum())
+            lanes = [file[f"ranks/collective_{part}_seconds"][:] for part in ("exposed", "hidden")]
+            for part, by_rank in zip(("exposed", "hidden"), lanes):
+                np.testing.assert_allclose(np.median(by_rank, axis=1), file[f"steps/{part}_communication_seconds"][:])
 
     def test_the_trace_shows_every_lane_of_every_rank(self):
         trace = self.folder / "trace.json"

@@ -30,6 +30,13 @@ class Sharding(CommandTest):
         runs += [(2, "loopback", "full", {"fsdp__limiter": "none", "fsdp__prefetch": 3})]
         runs += [(4, "mpi", "full", {"collective__algorithm": "hierarchical", "net__ranks_per_node": 2})]
         runs += [(4, "loopback", "replicate", {"collective__algorithm": "recursive"})]
+        runs += [(2, "mpi", "keep", {}), (3, "loopback", "keep", {"train__batch": 1, "fsdp__limiter": "none"})]
+        nodes = {"net__ranks_per_node": 2}
+        runs += [(4, "mpi", "hybrid", nodes), (4, "loopback", "hybrid", {**nodes, "train__batch": 1}), (3, "loopback", "hybrid", {})]
+        runs += [(4, "mpi", "hybrid", {**nodes, "collective__implementation": "native"}), (4, "ucx", "hybrid", {**nodes, "net__profile": "ethernet-400g", "net__dilation": 200})]
+        small = {"train__batch": 1, "fsdp__checkpoint": "true"}
+        runs += [(2, "mpi", "full", {**small, "fsdp__accumulate": "local", "fsdp__backward_prefetch": "post"}), (3, "loopback", "replicate", small)]
+        runs += [(4, "loopback", "hybrid", {**nodes, **small, "fsdp__accumulate": "local", "fsdp__limiter": "none"})]
         for ranks, transport, strategy, keys in runs:
             with self.subTest(ranks=ranks, transport=transport, strategy=strategy, keys=keys):
                 losses, got_norms = self.losses("run", ranks=ranks, transport=transport, train__global_batch=batch, fsdp__strategy=strategy,
@@ -42,6 +49,17 @@ class Sharding(CommandTest):
 
     def test_agrees_for_a_batch_that_three_and_four_ranks_do_not_divide(self):
         self.compare(7)
+
+    def test_learns_with_compressed_wires(self):
+        reference, _ = self.losses("reference", train__global_batch=12)
+        runs = [(2, "mpi", "full", {"fsdp__wire": "int8"}), (3, "loopback", "keep", {"fsdp__wire": "bf16", "fsdp__reduce_wire": "int8"})]
+        runs += [(4, "loopback", "hybrid", {"fsdp__reduce_wire": "int8", "net__ranks_per_node": 2})]
+        runs += [(2, "mpi", "full", {"fsdp__wire": "int8", "collective__implementation": "native"})]
+        for ranks, transport, strategy, keys in runs:
+            with self.subTest(ranks=ranks, transport=transport, strategy=strategy, keys=keys):
+                losses, _ = self.losses("run", ranks=ranks, transport=transport, train__global_batch=12, fsdp__strategy=strategy, **keys)
+                np.testing.assert_allclose(losses, reference, rtol=0.05)
+                self.assertFalse(np.allclose(losses, reference, rtol=1e-5), "wires round")
 
     def test_two_runs_with_the_same_choices_agree_bit_for_bit(self):
         for wire in ("fp32", "bf16"):

@@ -112,7 +112,7 @@ boot() { # HOST
       fds+=("$fd:$path")
     done
     mount -t tmpfs -o mode=1777,size=1g tmp /tmp
-    for entry in ${fds[@]+"${fds[*]}"}; do
+    for entry in "${fds[@]}"; do
       mkdir -p "${entry#*:}"
       mount --no-canonicalize --bind "/proc/self/fd/${entry%%:*}" "${entry#*:}"
     done

@@ -11,7 +11,6 @@ over rounds; ratios are shaper over kernel, with 95% paired bootstrap intervals,
 tbf lets up to 1 MB pass at once after a pause; steps are made of traffic much larger than that. Needs root; ends with code 77 and a reason
 where hosts can't be made.
 """
-import argparse
 import csv
 import io
 import os
@@ -21,7 +20,7 @@ import sys
 import tempfile
 
 import hosts as cluster
-from sides import Sides, step_ms
+from sides import Sides, parser_of, read_options, step_ms
 
 sys.path.insert(0, str(cluster.SOURCE / "tests" / "peers"))
 from compare import ratio_interval  # noqa: E402  pylint: disable=wrong-import-position
@@ -89,18 +88,11 @@ def print_table(transport, rounds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("twinax", type=pathlib.Path, help="the program")
-    parser.add_argument("--rounds", type=int, default=6)
+    parser = parser_of(__doc__)
     parser.add_argument("--steps", type=int, default=8)
-    parser.add_argument("--transports", nargs="+", default=["mpi", "ucx"])
-    parser.add_argument("--quick", action="store_true", help="one small round, to see that it runs")
-    options = parser.parse_args()
-    options.twinax = options.twinax.resolve()
-    os.environ.setdefault("TWINAX_BINARY", str(options.twinax))
-    cluster.skip_unless_possible()
+    options = read_options(parser)
     if options.quick:
-        options.rounds, options.steps = 1, 3
+        options.steps = 3
     with tempfile.TemporaryDirectory(prefix="twinax-referee-") as folder, cluster.Hosts(3) as hosts:
         hosts.shape(RATE)
         referee = Referee(options, hosts, folder)

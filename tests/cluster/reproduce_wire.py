@@ -8,16 +8,14 @@ measures the table of `twinax bench net` on the wire and emulated, one after the
 over wire, with 95% paired bootstrap intervals, and mean something only on a machine that does nothing else. Needs root; ends with code 77 and
 a reason where hosts can't be made.
 """
-import argparse
 import csv
 import io
 import os
-import pathlib
 import statistics
 import sys
 
 import hosts as cluster
-from sides import Sides
+from sides import Sides, parser_of, read_options
 
 sys.path.insert(0, str(cluster.SOURCE / "tests" / "peers"))
 from compare import ratio_interval  # noqa: E402  pylint: disable=wrong-import-position
@@ -51,18 +49,9 @@ def print_table(transport, rounds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("twinax", type=pathlib.Path, help="the program")
-    parser.add_argument("--rounds", type=int, default=6)
+    parser = parser_of(__doc__)
     parser.add_argument("--rate", default="1gbit", help="of the kernel's shaper, or off")
-    parser.add_argument("--transports", nargs="+", default=["mpi", "ucx"])
-    parser.add_argument("--quick", action="store_true", help="one small round, to see that it runs")
-    options = parser.parse_args()
-    options.twinax = options.twinax.resolve()
-    os.environ.setdefault("TWINAX_BINARY", str(options.twinax))
-    cluster.skip_unless_possible()
-    if options.quick:
-        options.rounds = 1
+    options = read_options(parser)
     with cluster.Hosts(2) as hosts:
         hosts.shape(options.rate)
         print(f"# wire: kernel's shaper {options.rate}; {options.rounds} round(s), {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")

@@ -1,8 +1,12 @@
 """The two sides of a comparison: a command on hosts with a real wire between them, and on this machine with an emulated one."""
+import argparse
 import os
+import pathlib
 import re
 import subprocess
 import sys
+
+import hosts as cluster
 
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # Both libraries' rendezvous over TCP lets the two directions of a connection wait for each other (121 to 190 of 239 MB/s); without it,
@@ -35,3 +39,24 @@ def step_ms(output):
     """The median step that `twinax train` printed, in ms."""
     found = re.search(r"median step ([0-9.]+) (\w+)", output)
     return 1e3 * float(found[1]) * UNITS[found[2]]
+
+
+def parser_of(description):
+    """What all comparisons are told."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("twinax", type=pathlib.Path, help="the program")
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--transports", nargs="+", default=["mpi", "ucx"])
+    parser.add_argument("--quick", action="store_true", help="one small round, to see that it runs")
+    return parser
+
+
+def read_options(parser):
+    """The options, on a machine that can make hosts; elsewhere the program ends as a skipped test."""
+    options = parser.parse_args()
+    options.twinax = options.twinax.resolve()
+    os.environ.setdefault("TWINAX_BINARY", str(options.twinax))
+    cluster.skip_unless_possible()
+    if options.quick:
+        options.rounds = 1
+    return options

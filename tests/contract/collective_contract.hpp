@@ -68,6 +68,17 @@ class CollectiveContract : public ::testing::TestWithParam<ContractRow> {
     return sum;
   }
 
+  /// How far int8 in blocks of 64 may be from each element of a piece: half a step of its block's scale.
+  static std::vector<double> int8_errors(const std::vector<float>& piece) {
+    std::vector<double> errors(piece.size());
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+      double& largest = errors[i / 64 * 64];
+      largest = std::max<double>(largest, std::fabs(piece[i]) / 254 * (1 + 1e-5));
+    }
+    for (std::size_t i = 0; i < piece.size(); ++i) errors[i] = errors[i / 64 * 64];
+    return errors;
+  }
+
   static std::string where(const Collectives& collectives, std::size_t n, Dtype wire = Dtype::Fp32) {
     return std::to_string(n) + " elements, member " + std::to_string(collectives.group().index) + " of " +
            std::to_string(collectives.group().size()) + (wire == Dtype::Bf16 ? ", bf16" : ", fp32");
@@ -87,6 +98,56 @@ TEST_P(CollectiveContract, GathersShardsInTheGroupsOrderAsTheyAreOnTheWire) {
           for (std::size_t i = 0; i < n; ++i) expected.push_back(on_wire(given(member, i), wire));
         }
         EXPECT_EQ(whole, expected) << where(collectives, n, wire);
+      }
+    }
+  });
+}
+
+TEST_P(CollectiveContract, GathersInt8WithinHalfAStepToTheSameBitsOnAll) {
+  GetParam().on_every_group([](Collectives& collectives) {
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{17}, std::size_t{1000}}) {
+      const std::vector<float> shard = values_of(collectives.group().index, 0, n, given);
+      std::vector<float> whole(n * size_of_group(collectives), std::nanf(""));
+      collectives.all_gather(shard, whole, Dtype::Int8, net::Purpose::Parameters);
+      for (int member = 0; member < collectives.group().size(); ++member) {
+        const std::vector<float> piece = values_of(member, 0, n, given);
+        const std::vector<double> errors = int8_errors(piece);
+        for (std::size_t i = 0; i < n; ++i) {
+          ASSERT_NEAR(whole[static_cast<std::size_t>(member) * n + i], piece[i], errors[i]) << where(collectives, n) << ", element " << i;
+        }
+      }
+      std::vector<float> of_first = whole;
+      collectives.broadcast(std::as_writable_bytes(std::span(of_first)), 0, net::Purpose::Metrics);
+      EXPECT_EQ(of_first, whole) << where(collectives, n);
+    }
+  });
+}
+
+TEST_P(CollectiveContract, SumsInt8WithinHalfAStepOfEachContribution) {
+  GetParam().on_every_group([](Collectives& collectives) {
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{17}, std::size_t{1000}}) {
+      const std::size_t own = static_cast<std::size_t>(collectives.group().index) * n;
+      const std::vector<float> mine = values_of(collectives.group().index, 0, n * size_of_group(collectives), given);
+      std::vector<float> whole = mine;
+      std::vector<float> shard(n, std::nanf(""));
+      collectives.reduce_scatter(whole, shard, Dtype::Int8, net::Purpose::Gradients);
+      std::vector<float> values = mine;
+      collectives.all_reduce(values, Dtype::Int8, net::Purpose::Gradients);
+      std::vector<double> sums(n);
+      std::vector<double> errors(n);
+      for (int member = 0; member < collectives.group().size(); ++member) {
+        const std::vector<float> piece = values_of(member, own, n, given);
+        const std::vector<double> its = int8_errors(piece);
+        for (std::size_t i = 0; i < n; ++i) {
+          sums[i] += piece[i];
+          errors[i] += its[i] + collectives.group().size() * 0x1.0p-23 * std::fabs(piece[i]);
+        }
+      }
+      for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_NEAR(shard[i], sums[i], errors[i]) << where(collectives, n) << ", element " << i;
+        // The sum is rounded once more on its way to all: to bf16, by half a step.
+        const double rounding = std::ldexp(std::fabs(sums[i]) + errors[i], -8);
+        ASSERT_NEAR(values[own + i], sums[i], errors[i] + rounding) << where(collectives, n) << ", element " << i;
       }
     }
   });

@@ -3,8 +3,8 @@
 
 check_dump.py FILE.h5 [--tolerance 1e-4] [-- COMMAND ...]
 
-Reads /parameters, /batch/tokens and the attribute `heads`, computes loss and gradients (of the mean over the batch, in double precision) by
-torch_gpt.py, and compares them with /loss and /gradients: |difference| <= tolerance * |PyTorch's|, by the Euclidean norm of each tensor.
+Reads /parameters, the attribute `heads` and the batch (of a GPT /batch/tokens, of a T5 /batch/inputs and /batch/targets), computes loss and
+gradients (of the mean over the batch, in double precision) by torch_gpt.py or torch_t5.py, and compares them with /loss and /gradients: |difference| <= tolerance * |PyTorch's|, by the Euclidean norm of each tensor.
 COMMAND, if given, is run first, to write FILE.h5. Exit code 0: all agree; 1: not; 77: PyTorch or h5py is not installed.
 """
 import argparse
@@ -22,10 +22,11 @@ except ImportError as missing:
     sys.exit(SKIPPED)
 
 import torch_gpt
+import torch_t5
 
 
 class Mismatch(Exception):
-    """What a dump says that PyTorch doesn't, or that no GPT has."""
+    """What a dump says that PyTorch doesn't, or that no GPT or T5 has."""
 
 
 def read_tensors(group):
@@ -34,7 +35,8 @@ def read_tensors(group):
 
 def read_dump(path):
     with h5py.File(path, "r") as file:
-        for name in ("parameters", "gradients", "batch/tokens", "loss"):
+        batch = ("inputs", "targets") if "batch/inputs" in file else ("tokens",)
+        for name in ("parameters", "gradients", "loss", *(f"batch/{part}" for part in batch)):
             if name not in file:
                 raise Mismatch(f"/{name} is missing")
         if "heads" not in file.attrs:
@@ -42,14 +44,14 @@ def read_dump(path):
         return dict(
             parameters=read_tensors(file["parameters"]),
             gradients=read_tensors(file["gradients"]),
-            tokens=torch.from_numpy(file["batch/tokens"][()]).long(),
+            batch={part: torch.from_numpy(file[f"batch/{part}"][()]).long() for part in batch},
             loss=float(file["loss"][()]),
             heads=int(file.attrs["heads"]),
         )
 
 
-def check_names_and_shapes(dump):
-    """The parameters are those of a GPT with names and shapes as PyTorch's users know them, and each has a gradient of its shape."""
+def gpt_shapes(dump):
+    """What a GPT with this embedding and these tokens must hold; tokens are checked."""
     parameters = dump["parameters"]
     for name in ("wte.weight", "wpe.weight"):
         if name not in parameters:
@@ -57,10 +59,37 @@ def check_names_and_shapes(dump):
     vocabulary, width = parameters["wte.weight"].shape
     context = parameters["wpe.weight"].shape[0]
     layers = sum(name.endswith(".ln_1.weight") for name in parameters)
-    expected = {
-        name: shape
-        for name, (shape, _) in torch_gpt.parameter_shapes(layers, width, context, vocabulary, "lm_head.weight" not in parameters).items()
-    }
+    tokens = dump["batch"]["tokens"]
+    if tokens.dim() != 2 or tokens.shape[0] < 1 or not 2 <= tokens.shape[1] <= context + 1:
+        raise Mismatch(f"/batch/tokens has shape {tuple(tokens.shape)}, expected [sequences, length + 1] with length <= {context}")
+    if width % dump["heads"] != 0:
+        raise Mismatch(f"heads = {dump['heads']} doesn't divide the width {width}")
+    shapes = torch_gpt.parameter_shapes(layers, width, context, vocabulary, "lm_head.weight" not in parameters)
+    return vocabulary, {name: shape for name, (shape, _) in shapes.items()}
+
+
+def t5_shapes(dump):
+    """The same of a T5."""
+    parameters = dump["parameters"]
+    first = "encoder.block.0.layer"
+    for name in ("shared.weight", f"{first}.0.SelfAttention.q.weight", f"{first}.1.DenseReluDense.wi_0.weight"):
+        if name not in parameters:
+            raise Mismatch(f"/parameters/{name} is missing")
+    vocabulary, width = parameters["shared.weight"].shape
+    inner = parameters[f"{first}.0.SelfAttention.q.weight"].shape[0]
+    blocks = [sum(n.startswith(f"{stack}.") and n.endswith(".SelfAttention.q.weight") for n in parameters) for stack in ("encoder", "decoder")]
+    inputs, targets = dump["batch"]["inputs"], dump["batch"]["targets"]
+    if inputs.dim() != 2 or targets.dim() != 2 or inputs.shape[0] != targets.shape[0] or 0 in inputs.shape or 0 in targets.shape:
+        raise Mismatch(f"/batch/inputs and /batch/targets have shapes {tuple(inputs.shape)} and {tuple(targets.shape)}")
+    if inner % dump["heads"] != 0:
+        raise Mismatch(f"heads = {dump['heads']} doesn't divide the {inner} channels of q")
+    feed_forward = parameters[f"{first}.1.DenseReluDense.wi_0.weight"].shape[0]
+    return vocabulary, torch_t5.parameter_shapes(*blocks, width, inner, dump["heads"], feed_forward, vocabulary)
+
+
+def check_names_and_shapes(dump):
+    """The parameters are those of a GPT or T5 with names and shapes as PyTorch's users know them, and each has a gradient of its shape."""
+    vocabulary, expected = t5_shapes(dump) if "inputs" in dump["batch"] else gpt_shapes(dump)
     for group in ("parameters", "gradients"):
         found = {name: tuple(tensor.shape) for name, tensor in dump[group].items()}
         if found != expected:
@@ -69,19 +98,16 @@ def check_names_and_shapes(dump):
         for name, tensor in dump[group].items():
             if tensor.dtype != torch.float32:
                 raise Mismatch(f"/{group}/{name} is {tensor.dtype}, expected fp32")
-    tokens = dump["tokens"]
-    if tokens.dim() != 2 or tokens.shape[0] < 1 or not 2 <= tokens.shape[1] <= context + 1:
-        raise Mismatch(f"/batch/tokens has shape {tuple(tokens.shape)}, expected [sequences, length + 1] with length <= {context}")
-    if tokens.min() < 0 or tokens.max() >= vocabulary:
-        raise Mismatch(f"/batch/tokens holds {int(tokens.min())} to {int(tokens.max())}, the vocabulary is {vocabulary}")
-    if width % dump["heads"] != 0:
-        raise Mismatch(f"heads = {dump['heads']} doesn't divide the width {width}")
+    for part, tokens in dump["batch"].items():
+        if tokens.min() < 0 or tokens.max() >= vocabulary:
+            raise Mismatch(f"/batch/{part} holds {int(tokens.min())} to {int(tokens.max())}, the vocabulary is {vocabulary}")
 
 
 def reference(dump):
     """PyTorch's loss and gradients, in double precision."""
     parameters = {name: tensor.double().requires_grad_() for name, tensor in dump["parameters"].items()}
-    loss = torch_gpt.loss_of(parameters, dump["tokens"], dump["heads"])
+    model = torch_t5 if "inputs" in dump["batch"] else torch_gpt
+    loss = model.loss_of(parameters, *dump["batch"].values(), dump["heads"])
     loss.backward()
     return float(loss), {name: tensor.grad for name, tensor in parameters.items()}
 

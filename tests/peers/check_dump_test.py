@@ -9,6 +9,7 @@ import check_dump  # exits with 77 where PyTorch or h5py is not installed
 import h5py
 import torch
 import torch_gpt
+import torch_t5
 
 SHAPE = dict(layers=2, width=8, context=6, vocabulary=11)
 HEADS = 2
@@ -24,7 +25,25 @@ def make_dump(tied=True):
     loss = torch_gpt.loss_of(exact, tokens, HEADS)
     loss.backward()
     return dict(
-        parameters=p, gradients={name: value.grad.float() for name, value in exact.items()}, tokens=tokens, loss=float(loss), heads=HEADS
+        parameters=p,
+        gradients={name: value.grad.float() for name, value in exact.items()},
+        batch=dict(tokens=tokens),
+        loss=float(loss),
+        heads=HEADS,
+    )
+
+
+def make_t5_dump():
+    """The same of a T5."""
+    generator = torch.Generator().manual_seed(4)
+    shapes = torch_t5.parameter_shapes(2, 2, 8, 6, HEADS, 10, 11)
+    p = {name: torch.randn(shape, generator=generator) * (1 if len(shape) == 1 else 0.4) for name, shape in shapes.items()}
+    exact = {name: value.double().requires_grad_() for name, value in p.items()}
+    batch = {part: torch.randint(11, (3, length), generator=generator) for part, length in (("inputs", 20), ("targets", 18))}
+    loss = torch_t5.loss_of(exact, batch["inputs"], batch["targets"], HEADS)
+    loss.backward()
+    return dict(
+        parameters=p, gradients={name: value.grad.float() for name, value in exact.items()}, batch=batch, loss=float(loss), heads=HEADS
     )
 
 
@@ -33,7 +52,8 @@ def write(dump, path):
         for group in ("parameters", "gradients"):
             for name, tensor in dump[group].items():
                 file[f"{group}/{name}"] = tensor.numpy()
-        file["batch/tokens"] = dump["tokens"].numpy()
+        for part, tokens in dump["batch"].items():
+            file[f"batch/{part}"] = tokens.numpy()
         file["loss"] = dump["loss"]
         file.attrs["heads"] = dump["heads"]
 
@@ -54,8 +74,28 @@ class CheckDump(unittest.TestCase):
             error, _ = self.check_written(make_dump(tied))
             self.assertLess(error, 1e-6)
 
+    def test_a_t5_is_known_by_its_inputs_and_targets(self):
+        error, _ = self.check_written(make_t5_dump())
+        self.assertLess(error, 1e-6)
+        dump = make_t5_dump()
+        for group in ("parameters", "gradients"):
+            del dump[group]["encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"]
+        self.assert_refused(dump, "relative_attention_bias.weight has shape none, expected")
+
+    def test_buckets_of_exact_powers_are_the_upper_ones(self):
+        both = {8: 8, 11: 8, 12: 9, 16: 10, 31: 11, 32: 12, 63: 13, 64: 14, 91: 15, 128: 15, 900: 15}
+        for distance, expected in both.items():
+            self.assertEqual(torch_t5.bucket(-distance, True), expected)
+            self.assertEqual(torch_t5.bucket(distance, True), expected + 16)
+        for distance, expected in {15: 15, 16: 16, 32: 21, 64: 26, 128: 31, 900: 31}.items():
+            self.assertEqual(torch_t5.bucket(-distance, False), expected)
+        self.assertEqual(torch_t5.bucket(5, False), 0)
+
     def test_pytorchs_gradients_are_central_differences_of_its_loss(self):
-        dump = make_dump()
+        for make, model in ((make_dump, torch_gpt), (make_t5_dump, torch_t5)):
+            self.check_central_differences(make(), model)
+
+    def check_central_differences(self, dump, model):
         _, gradients = check_dump.reference(dump)
         exact = {name: value.double() for name, value in dump["parameters"].items()}
         for name in exact:
@@ -65,15 +105,16 @@ class CheckDump(unittest.TestCase):
             losses = []
             for moved in (kept + 1e-5, kept - 1e-5):
                 flat[at] = moved
-                losses.append(float(torch_gpt.loss_of(exact, dump["tokens"], HEADS)))
+                losses.append(float(model.loss_of(exact, *dump["batch"].values(), HEADS)))
             flat[at] = kept
-            self.assertAlmostEqual((losses[0] - losses[1]) / 2e-5, gradients[name].view(-1)[at].item(), delta=1e-8, msg=name)
+            self.assertAlmostEqual((losses[0] - losses[1]) / 2e-5, gradients[name].view(-1)[at].item(), delta=1e-7, msg=name)
 
     def test_a_gradient_that_is_off_is_named(self):
-        for name in make_dump()["gradients"]:
-            dump = make_dump()
-            dump["gradients"][name] *= 1.001
-            self.assert_refused(dump, f"/gradients/{name} differs by 1.00e-03")
+        for make in (make_dump, make_t5_dump):
+            for name in make()["gradients"]:
+                dump = make()
+                dump["gradients"][name] *= 1.001
+                self.assert_refused(dump, f"/gradients/{name} differs by 1.00e-03")
 
     def test_nan_and_zeroes_are_no_gradients(self):
         for value in (float("nan"), 0.0):
@@ -105,8 +146,11 @@ class CheckDump(unittest.TestCase):
 
     def test_tokens_outside_the_vocabulary_are_refused(self):
         dump = make_dump()
-        dump["tokens"][1, 2] = SHAPE["vocabulary"]
+        dump["batch"]["tokens"][1, 2] = SHAPE["vocabulary"]
         self.assert_refused(dump, "/batch/tokens holds 0 to 11")
+        dump = make_t5_dump()
+        dump["batch"]["targets"][1, 2] = -1
+        self.assert_refused(dump, "/batch/targets holds -1 to 10")
 
 
 if __name__ == "__main__":

@@ -7,12 +7,20 @@
 
 namespace twinax {
 
-/// An element type of buffers and of the wire.
-enum class Dtype : std::uint8_t { Fp32, Bf16 };
+/// An element type of buffers and of the wire; Int8 of the wire alone, where values share scales in blocks.
+enum class Dtype : std::uint8_t { Fp32, Bf16, Int8 };
 
-/// The size of one element.
+/// The size of one element; of Int8 without its share of a scale.
 constexpr Bytes size_of(Dtype dtype) {
-  return {dtype == Dtype::Fp32 ? 4 : 2};
+  switch (dtype) {
+    case Dtype::Fp32:
+      return {4};
+    case Dtype::Bf16:
+      return {2};
+    case Dtype::Int8:
+      break;
+  }
+  return {1};
 }
 
 /// Rounds to the nearest bf16, ties to even; NaN stays NaN.

@@ -8,7 +8,7 @@
 namespace twinax {
 
 /// What random numbers are for; a part of the key, so that no two uses share numbers. Values are part of the record: append only.
-enum class Draw : std::uint32_t { InitialWeight = 1, DataOrder = 2, Jitter = 3, Dropout = 4, Test = 5 };
+enum class Draw : std::uint32_t { InitialWeight = 1, DataOrder = 2, Jitter = 3, Dropout = 4, Test = 5, SpanCorruption = 6 };
 
 /// Philox4x32-10: four 32-bit words, a pure function of key and counter.
 ///

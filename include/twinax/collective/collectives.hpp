@@ -15,7 +15,8 @@ namespace twinax::collective {
 /// Operations of a group of ranks. Each is called by all members in the same order, blocks until this rank's part is done, and is run by
 /// one lane; nothing is allocated in a call once the largest size has been seen. Threads: one at a time.
 ///
-/// Wire: `Dtype::Bf16` rounds each contribution once on its way; sums are kept in fp32 and are the same bits on all ranks.
+/// Wire: `Dtype::Bf16` rounds each contribution once on its way; sums are kept in fp32 and are the same bits on all ranks. So does
+/// `Dtype::Int8`, in blocks of 64 values with one scale each; sums that it sends to all travel as bf16.
 class Collectives {
  public:
   Collectives() = default;
@@ -29,7 +30,7 @@ class Collectives {
   /// Gathers every rank's shard, so that all ranks hold the whole buffer in group order.
   ///
   /// Shapes:     shard [n], whole [size * n]; shard may be this rank's slice of whole.
-  /// Units:      with bf16 on the wire all of whole is rounded to bf16, the own slice too, so that all ranks compute with the same values.
+  /// Units:      with less than fp32 on the wire all of whole is rounded to it, the own slice too: all ranks compute with the same values.
   /// Throws:     InvalidArgument if the sizes disagree; PeerLost.
   virtual void all_gather(std::span<const float> shard, std::span<float> whole, Dtype wire, net::Purpose purpose) = 0;
 

@@ -12,8 +12,8 @@ namespace twinax::fsdp {
 /// Each op at its bound: computing as measured without communication, communication at bytes / rate + latency.
 class BoundCost final : public step::Cost {
  public:
-  /// `profile` null: an unshaped network, whose bound is 0. Collectives are rings (sums with bf16 on the wire pairwise), or hierarchical.
-  /// The references outlive the cost.
+  /// `profile` null: an unshaped network, whose bound is 0. Collectives are rings (sums with less than fp32 on the wire pairwise), or
+  /// hierarchical. The references outlive the cost.
   BoundCost(const BuiltStep& built, const StepPlan& plan, const ComputeTimes& times, const net::Profile* profile, int ranks_per_node,
             bool is_hierarchical = false);
   [[nodiscard]] Seconds seconds(const step::StepGraph& graph, step::OpId op) const override;
@@ -21,8 +21,12 @@ class BoundCost final : public step::Cost {
   [[nodiscard]] Seconds roofline() const;
 
  private:
-  [[nodiscard]] Seconds communication(const step::Op& op) const;
-  [[nodiscard]] collective::Traffic traffic_of(const step::Op& op) const;
+  [[nodiscard]] Seconds communication(const step::Op& op, const OpStage& stage) const;
+  [[nodiscard]] collective::Traffic traffic_of(const step::Op& op, const OpStage& stage) const;
+  [[nodiscard]] collective::Traffic traffic_between_replicas(std::int64_t shard) const;
+  /// The algorithms that run.
+  [[nodiscard]] const char* gathers_by() const;
+  [[nodiscard]] const char* sums_by(Dtype wire) const;
   const BuiltStep& built_;
   const StepPlan& plan_;
   const ComputeTimes& times_;

@@ -30,6 +30,7 @@ struct StateMemory {
   std::pmr::memory_resource* parameters = std::pmr::get_default_resource();
   std::pmr::memory_resource* gradients = std::pmr::get_default_resource();
   std::pmr::memory_resource* moments = std::pmr::get_default_resource();
+  std::pmr::memory_resource* residuals = std::pmr::get_default_resource();  ///< of reductions with error feedback
 };
 
 /// One unit's persistent state on one rank: 16 bytes for each element of the shard.

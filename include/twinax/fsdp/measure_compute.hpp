@@ -20,8 +20,8 @@ struct ComputeTimes {
   [[nodiscard]] Seconds stages() const;
 };
 
-/// Runs every stage forward and backward, and the optimizer on shards of `ranks`, `repeats` times on the calling thread without any
+/// Runs every stage forward and backward, and the optimizer on one of `shards` shards, `repeats` times on the calling thread without any
 /// communication, and returns the medians. The model is left ready for its first real batch.
-[[nodiscard]] ComputeTimes measure_compute(nn::Model<float>& model, const nn::TokenBatch& batch, int ranks, int repeats, Clock& clock);
+[[nodiscard]] ComputeTimes measure_compute(nn::Model<float>& model, const nn::TokenBatch& batch, int shards, int repeats, Clock& clock);
 
 }  // namespace twinax::fsdp

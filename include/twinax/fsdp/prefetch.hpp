@@ -14,15 +14,15 @@ struct Use {
   int unit = 0;
   bool backward = false;
   std::int64_t micro_batch = 0;
-  int group = -1;         ///< uses in a row that share one gather, counted from 0; the root's uses have the group that runs around them
+  int group = -1;         ///< uses that share one gather, counted from 0; the root's uses have the group that runs around them
   bool gathers = false;   ///< its parameters are gathered for it
   bool releases = false;  ///< they are released after it
 };
 
 /// The uses of one training step: for each micro-batch all stages forward, then all in reverse. Units other than the root are gathered
 /// before each use and released after it, except that two uses in a row of one unit (the last block: forward, then backward) share one
-/// gather. The root (unit 0) is gathered once, before its first use, and released after its last.
-[[nodiscard]] std::vector<Use> training_uses(const std::vector<nn::Stage>& stages, std::int64_t micro_batches);
+/// gather. The root (unit 0) is gathered once, before its first use, and released after its last; so is every unit if `keeps`.
+[[nodiscard]] std::vector<Use> training_uses(const std::vector<nn::Stage>& stages, std::int64_t micro_batches, bool keeps = false);
 
 /// The uses of a forward pass alone, by the same rules.
 [[nodiscard]] std::vector<Use> evaluation_uses(const std::vector<nn::Stage>& stages);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,19 +26,33 @@ struct TrainerOptions {
   Bytes limit_bytes{0};  ///< of Limiter::Bytes
   step::WaitSide limiter_side = step::WaitSide::Host;
   std::int64_t prefetch = 1;
-  Dtype wire = Dtype::Fp32;
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::Pre;
+  Accumulate accumulate = Accumulate::Reduce;
+  bool checkpoint = false;             ///< blocks are run forward again before backward: for a model made to need it, and any other
+  Dtype wire = Dtype::Fp32;            ///< of gathers
+  std::optional<Dtype> reduce_wire{};  ///< of reductions; none = as gathers
   std::uint64_t seed = 1;
   std::int64_t micro_batch = 1;    ///< sequences computed at once, at most
   std::int64_t micro_batches = 1;  ///< of a step; the same on all ranks
   AdamwOptions optimizer;
 };
 
-/// This rank's part of a step's batch. tokens [sequences, length + 1].
+/// The groups of ranks that a trainer works over; all outlive it.
+struct RankGroups {
+  collective::Collectives& all;
+  collective::Collectives* node = nullptr;    ///< the ranks of this one's node: for Strategy::Hybrid, which shards units over them
+  collective::Collectives* across = nullptr;  ///< the ranks that have this one's place in their nodes, node by node: for Strategy::Hybrid
+};
+
+/// This rank's part of a step's batch. tokens [sequences, row().tokens()].
 struct RankBatch {
   std::span<const std::int32_t> tokens;
-  std::int64_t sequences = 0;  ///< at most micro_batch * micro_batches; 0 is allowed
-  std::int64_t length = 0;
+  std::int64_t sequences = 0;      ///< at most micro_batch * micro_batches; 0 is allowed
+  std::int64_t length = 0;         ///< as in nn::RowShape
   std::int64_t global_tokens = 0;  ///< targets of the whole step over all ranks: what the loss is the mean over
+  std::int64_t targets = 0;        ///< as in nn::RowShape
+  /// What each row holds.
+  [[nodiscard]] nn::RowShape row() const { return {length, targets}; }
 };
 
 /// What a step did; loss, tokens and norm are of all ranks, the run is this rank's.
@@ -56,7 +71,7 @@ class StepOutOfBudget : public OutOfBudget {
   using OutOfBudget::OutOfBudget;
 };
 
-/// Trains a model whose units are sharded (or replicated) over a group of ranks, by running one step graph a step.
+/// Trains a model whose units are sharded, replicated or both over a group of ranks, by running one step graph a step.
 ///
 /// Construction, step, evaluate and whole_* are collective on the group. Threads: one at a time.
 class Trainer {
@@ -64,6 +79,8 @@ class Trainer {
   /// The references outlive the trainer; its state comes from the executor's arena. Throws InvalidArgument if the schedule can't work (a
   /// limit of 0 with a window, say), OutOfBudget if the memory budget doesn't hold the state.
   Trainer(nn::Model<float>& model, collective::Collectives& collectives, step::LiveExecutor& executor, const TrainerOptions& options);
+  /// The same with the groups that Strategy::Hybrid needs: all ranks are those of equal nodes, one node after the other.
+  Trainer(nn::Model<float>& model, const RankGroups& groups, step::LiveExecutor& executor, const TrainerOptions& options);
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;

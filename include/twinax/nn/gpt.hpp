@@ -39,8 +39,11 @@ void prepare_gpt(const GptShape& shape, tensor::Precision precision, std::int64_
 ///
 /// Flops are counted as 2 m n k for each matrix product, attention's scores and sums at half (causal): a stage's forward is
 /// 2 x matrix elements a token + 2 T C a token and layer, its backward twice that. Real is float or double.
+///
+/// With `checkpoints` a block keeps its input alone: what its backward needs besides is one set for all blocks, so that a block must have
+/// been the last to run forward before it runs backward.
 template <class Real>
 [[nodiscard]] std::unique_ptr<Model<Real>> make_gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul,
-                                                    const ModelMemory& memory = {});
+                                                    const ModelMemory& memory = {}, bool checkpoints = false);
 
 }  // namespace twinax::nn

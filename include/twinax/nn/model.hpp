@@ -46,11 +46,24 @@ struct Stage {
   int unit = 0;
 };
 
-/// Token sequences computed at once. tokens [sequences, length + 1]: inputs are the first `length` of each row, targets the last.
+/// What a row of tokens holds: `length` inputs, and as targets its last tokens.
+struct RowShape {
+  std::int64_t length = 0;
+  std::int64_t targets = 0;  ///< 0: the token after each input, so that inputs and targets overlap; else as many, after the inputs
+  /// Tokens of a row.
+  [[nodiscard]] std::int64_t tokens() const { return targets == 0 ? length + 1 : length + targets; }
+  /// Targets of a row.
+  [[nodiscard]] std::int64_t target_tokens() const { return targets == 0 ? length : targets; }
+};
+
+/// Token sequences computed at once. tokens [sequences, row().tokens()].
 struct TokenBatch {
   std::span<const std::int32_t> tokens;
   std::int64_t sequences = 0;  ///< may be 0: a rank without a share takes part all the same
-  std::int64_t length = 0;
+  std::int64_t length = 0;     ///< as in RowShape
+  std::int64_t targets = 0;    ///< as in RowShape
+  /// What each row holds.
+  [[nodiscard]] RowShape row() const { return {length, targets}; }
 };
 
 /// A model as a list of stages over units, with explicit forward and backward. Parameters and gradients come from outside, flat,
@@ -71,7 +84,8 @@ class Model {
 
   /// Begins a micro-batch; the tokens stay valid until its last backward. Throws InvalidArgument for a token outside the vocabulary.
   virtual void start(const TokenBatch& batch) = 0;
-  /// Runs a stage forward. parameters [units()[stages()[stage].unit].elements].
+  /// Runs a stage forward. parameters [units()[stages()[stage].unit].elements]. A block's stage may be run again before its backward, with
+  /// the same result: what it kept for backward may have been overwritten by other blocks' (activation checkpointing).
   virtual void forward(std::size_t stage, std::span<const Real> parameters) = 0;
   /// Runs a stage backward and adds to gradients (same shape as parameters). `scale` multiplies the summed loss's gradient (1 / tokens of
   /// the global batch); it is read by the last stage only.

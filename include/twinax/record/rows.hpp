@@ -18,6 +18,10 @@ struct StepRow {
   double learning_rate = kUnknown;
   double gradient_norm = kUnknown;
   double flops = kUnknown;
+  double hardware_flops = kUnknown;
+  double flops_per_second = kUnknown;
+  double model_flops_utilization = kUnknown;
+  double hardware_flops_utilization = kUnknown;
   std::int64_t bytes_between_nodes = 0;
   std::int64_t bytes_in_node = 0;
   double compute_seconds = kUnknown;
@@ -41,6 +45,10 @@ struct RankRow {
   double seconds = kUnknown;
   double compute_seconds = kUnknown;
   double waiting_seconds = kUnknown;
+  double collective_exposed_seconds = kUnknown;
+  double collective_hidden_seconds = kUnknown;
+  double service_exposed_seconds = kUnknown;
+  double service_hidden_seconds = kUnknown;
   std::int64_t memory_peak_bytes = 0;
 };
 
@@ -62,6 +70,14 @@ struct TimelineRow {
   double begin_seconds = 0;
   double end_seconds = 0;
   std::int64_t bytes = 0;
+  std::string kind{};
+  double taken_seconds = 0;
+  std::int64_t memory_taken_bytes = 0;
+  std::int64_t memory_given_bytes = 0;
+  std::int64_t gather_credits_taken = 0;
+  std::int64_t gather_credits_given = 0;
+  std::int64_t reduction_credits_taken = 0;
+  std::int64_t reduction_credits_given = 0;
 };
 
 /// One network device of one host, by the kernel's counters: the columns of /devices.

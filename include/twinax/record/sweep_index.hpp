@@ -19,6 +19,14 @@ struct IndexRun {
   std::string file{};  ///< relative to the index
 };
 
+/// One run that was made to find the largest value that fits, or that ran out of memory.
+struct IndexTrial {
+  std::string point{};      ///< TOML text of axis values
+  std::int64_t value = -1;  ///< of the key that is to fit; -1 if the sweep has none
+  std::int64_t retries = 0;
+  std::string outcome{};  ///< "fits", "retries" or "out of memory"
+};
+
 /// What index.h5 says of a sweep.
 struct SweepIndex {
   std::string name{};
@@ -31,6 +39,8 @@ struct SweepIndex {
   std::int64_t warmup_steps = 0;
   std::string stands_for{};
   std::vector<IndexRun> runs{};  ///< recorded so far
+  std::string fit{};             ///< the key of which each point has the largest value that fits; empty if there is none
+  std::vector<IndexTrial> trials{};
 };
 
 /// Writes the index anew, aside and renamed: readers see the old one or the new one, whole.

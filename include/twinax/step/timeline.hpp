@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,11 +19,18 @@ struct Event {
   Seconds end{0};
 };
 
-/// Where a step's time went, from its events. Exposed: a collective op runs while no compute op does.
+/// How long a lane communicated: exposed while no compute op ran, hidden beside one.
+struct LaneSplit {
+  Seconds exposed{0};
+  Seconds hidden{0};
+};
+
+/// Where a step's time went, from its events. Communication is a collective op; two lanes at once count once in the sums here.
 struct TimeSplit {
   Seconds compute{0};
   Seconds exposed_communication{0};
   Seconds hidden_communication{0};
+  std::array<LaneSplit, kLanes> lanes{};  ///< each lane by itself; of Compute nothing
 };
 
 /// What one run of a graph did.
@@ -38,5 +46,8 @@ struct StepRun {
 
 /// Splits a run's time by sweeping over its events.
 [[nodiscard]] TimeSplit split(const StepGraph& graph, std::span<const Event> events);
+
+/// When the op of the event took its credits and its memory.
+[[nodiscard]] Seconds taken_at(const StepGraph& graph, const Event& event);
 
 }  // namespace twinax::step

@@ -26,6 +26,13 @@ template <class Real>
 void embedding_backward(const BatchShape& shape, std::span<const std::int32_t> tokens, std::span<const Real> d_out,
                         std::span<Real> d_token_table, std::span<Real> d_position_table);
 
+/// out [N, C] = token_table [V, C] at tokens [N], without positions. Tokens are not checked here.
+template <class Real>
+void lookup_forward(std::span<const std::int32_t> tokens, std::int64_t width, std::span<const Real> token_table, std::span<Real> out);
+/// Adds d_out [N, C] to the rows of d_token_table [V, C] that tokens [N] name.
+template <class Real>
+void lookup_backward(std::span<const std::int32_t> tokens, std::int64_t width, std::span<const Real> d_out, std::span<Real> d_token_table);
+
 /// y [N, C] = (x [N, C] - mean) * rstd * weight [C] + bias [C] by row; keeps mean [N] and rstd [N] = 1 / sqrt(variance + 1e-5).
 template <class Real>
 void layer_norm_forward(std::span<const Real> x, std::span<const Real> weight, std::span<const Real> bias, std::span<Real> y,
@@ -34,6 +41,16 @@ void layer_norm_forward(std::span<const Real> x, std::span<const Real> weight, s
 template <class Real>
 void layer_norm_backward(std::span<const Real> d_y, std::span<const Real> x, std::span<const Real> weight, std::span<const Real> mean,
                          std::span<const Real> rstd, std::span<Real> d_x, std::span<Real> d_weight, std::span<Real> d_bias);
+
+/// y [N, C] = x [N, C] * rstd * weight [C] by row; keeps rstd [N] = 1 / sqrt(mean of x^2 + 1e-6).
+///
+/// Source:     Zhang, Sennrich: Root Mean Square Layer Normalization, NeurIPS 2019.
+template <class Real>
+void rms_norm_forward(std::span<const Real> x, std::span<const Real> weight, std::span<Real> y, std::span<Real> rstd);
+/// Adds to d_x [N, C] and d_weight [C] from d_y [N, C].
+template <class Real>
+void rms_norm_backward(std::span<const Real> d_y, std::span<const Real> x, std::span<const Real> weight, std::span<const Real> rstd,
+                       std::span<Real> d_x, std::span<Real> d_weight);
 
 /// Adds bias [K] to every row of y [N, K].
 template <class Real>
@@ -52,6 +69,16 @@ void bias_gelu_forward(std::span<Real> u, std::span<const Real> bias, std::span<
 /// not keep.
 template <class Real>
 void bias_gelu_backward(std::span<const Real> u, std::span<Real> d_g, std::span<Real> g, std::span<Real> d_bias);
+
+/// out [N, K] = gelu(u) * gate, the tanh form, of u_gate [N, 2K]: in each row u [K], then gate [K].
+///
+/// Source:     Shazeer: GLU Variants Improve Transformer, 2020.
+template <class Real>
+void gated_gelu_forward(std::int64_t width, std::span<const Real> u_gate, std::span<Real> out);
+/// Sets d_u_gate [N, 2K] from d_out [N, K], and writes out [N, K] again, which forward need not keep.
+template <class Real>
+void gated_gelu_backward(std::int64_t width, std::span<const Real> u_gate, std::span<const Real> d_out, std::span<Real> d_u_gate,
+                         std::span<Real> out);
 
 /// Elements of scratch that attention needs for sequences of up to `length` tokens and heads of `head_width` channels.
 [[nodiscard]] std::int64_t attention_scratch(std::int64_t length, std::int64_t head_width);

@@ -32,6 +32,13 @@ template <class T>
   return {data, rows, columns, columns};
 }
 
+/// Columns [first, first + columns) of rows that are `stride` wide and follow each other.
+template <class T>
+[[nodiscard]] Matrix<T> columns_of(std::span<T> data, std::int64_t stride, std::int64_t first, std::int64_t columns) {
+  const std::int64_t rows = stride == 0 ? 0 : static_cast<std::int64_t>(data.size()) / stride;
+  return {data.empty() ? data : data.subspan(static_cast<std::size_t>(first)), rows, columns, stride};
+}
+
 /// Whether every element of the view lies inside its span.
 template <class T>
 [[nodiscard]] bool fits(const Matrix<T>& view) {

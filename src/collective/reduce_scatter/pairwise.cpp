@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "twinax/collective/wire.hpp"
+
 #include "collective/algorithms.hpp"
 #include "collective/codec.hpp"
 
@@ -11,7 +13,7 @@ void reduce_scatter_pairwise(Channel& channel, std::span<const float> whole, std
   channel.begin("reduce_scatter/pairwise", purpose);
   const auto size = static_cast<std::size_t>(channel.size());
   const std::size_t n = shard.size();
-  const std::size_t piece = n * static_cast<std::size_t>(size_of(wire).value);
+  const std::size_t piece = static_cast<std::size_t>(wire_size(std::ssize(shard), wire).value);
   const std::size_t to_encode = wire == Dtype::Fp32 ? 0 : size;  // pieces: fp32 is sent from where it is
   if (scratch.size() < (to_encode + size) * piece) scratch.resize((to_encode + size) * piece);
   const std::span<std::byte> outgoing = std::span(scratch).first(to_encode * piece);

@@ -1,176 +1,14 @@
 #include <cmath>
-#include <cstddef>
 #include <string>
 
+#include "twinax/base/error.hpp"
 #include "twinax/tensor/kernels.hpp"
 
 #include "tensor/check_sizes.hpp"
-#include "tensor/cpu/attention_panels.hpp"
-#include "tensor/functors/exponential.hpp"
+#include "tensor/cpu/attention_heads.hpp"
 
-// One head at a time, kQueries queries at a time; a block of queries looks at the keys up to its own last row only, and its scores stay in
-// the core's cache. Letters as in attention_panels.hpp; K keys that a block sees.
 namespace twinax::tensor {
 namespace {
-
-constexpr std::int64_t kDiagonal = kQueries;  // the last keys of a block, where some queries see them and some don't
-template <class Real>
-constexpr Real kHidden = static_cast<Real>(-1e30);
-
-/// Hides from query i of the block the keys after it: scores [K, kQueries], whose last kDiagonal rows are the block's own positions.
-template <class Real>
-void hide_future(std::int64_t keys, Real* scores) {
-  Real* const diagonal = scores + (keys - kDiagonal) * kQueries;
-  for (std::int64_t key = 1; key < kDiagonal; ++key) std::fill_n(diagonal + key * kQueries, key, kHidden<Real>);
-}
-
-/// Turns scores [K, kQueries] into exp(score - the query's largest), with sums and largest [kQueries].
-template <class Real>
-void exponentials(std::int64_t keys, Real* scores, Real* totals, Real* largest) {
-  Real most[kQueries];
-  Real sum[kQueries] = {};
-  std::copy_n(scores, kQueries, most);
-  for (std::int64_t key = 1; key < keys; ++key) {
-    const Real* const row = scores + key * kQueries;
-    TWINAX_SIMD
-    for (std::int64_t i = 0; i < kQueries; ++i) most[i] = most[i] < row[i] ? row[i] : most[i];
-  }
-  for (std::int64_t key = 0; key < keys; ++key) {
-    Real* const row = scores + key * kQueries;
-    TWINAX_SIMD
-    for (std::int64_t i = 0; i < kQueries; ++i) {
-      const Real e = exponential(row[i] - most[i]);
-      row[i] = e;
-      sum[i] += e;
-    }
-  }
-  std::copy_n(sum, kQueries, totals);
-  std::copy_n(most, kQueries, largest);
-}
-
-template <class Real>
-struct ForwardPanels {
-  Real *keys, *values;                       // [P, E]
-  Real *queries, *queries_transposed, *out;  // [kQueries, E], [D, kQueries], [kQueries, E]
-  Real* scores;                              // [P, kQueries]
-  ForwardPanels(const HeadShape<Real>& s, Carver<Real> carver)
-      : keys(carver.take(s.padded_length * s.padded_width)),
-        values(carver.take(s.padded_length * s.padded_width)),
-        queries(carver.take(kQueries * s.padded_width)),
-        queries_transposed(carver.take(s.head_width * kQueries)),
-        out(carver.take(kQueries * s.padded_width)),
-        scores(carver.take(s.padded_length * kQueries)) {}
-};
-
-/// One head: q, k, v [T, D] rows 3 `width` apart to out [T, D] rows `width` apart and log_sum [T].
-template <class Real>
-void head_forward(const HeadShape<Real>& s, const ForwardPanels<Real>& p, const Real* qkv, std::int64_t width, Real* out, Real* log_sum) {
-  const std::int64_t stride = 3 * width;
-  const std::int64_t e = s.padded_width;
-  const Real root = Real(1) / std::sqrt(static_cast<Real>(s.head_width));
-  pack_rows(s, qkv + width, stride, Real(1), s.length, s.padded_length, p.keys);
-  pack_rows(s, qkv + 2 * width, stride, Real(1), s.length, s.padded_length, p.values);
-  for (std::int64_t begin = 0; begin < s.length; begin += kQueries) {
-    const std::int64_t rows = std::min(kQueries, s.length - begin);
-    const std::int64_t keys = begin + kQueries;
-    pack_rows(s, qkv + begin * stride, stride, root, rows, kQueries, p.queries);
-    transpose_block(s, p.queries, p.queries_transposed);
-    small_product(keys, kQueries, s.head_width, LeftOperand<Real>{p.keys, e, 1}, p.queries_transposed, kQueries, p.scores, kQueries, false);
-    hide_future(keys, p.scores);
-    Real totals[kQueries];
-    Real largest[kQueries];
-    exponentials(keys, p.scores, totals, largest);
-    small_product(kQueries, e, keys, LeftOperand<Real>{p.scores, 1, kQueries}, p.values, e, p.out, e, false);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      log_sum[begin + i] = largest[i] + std::log(totals[i]);
-      unpack_rows(s, p.out + i * e, Real(1) / totals[i], 1, out + (begin + i) * width, width);
-    }
-  }
-}
-
-template <class Real>
-struct BackwardPanels {
-  Real *keys, *values, *d_keys, *d_values;      // [P, E]
-  Real *queries, *d_out, *d_queries;            // [kQueries, E]
-  Real *queries_transposed, *d_out_transposed;  // [D, kQueries]
-  Real *weights, *d_scores;                     // [P, kQueries]
-  BackwardPanels(const HeadShape<Real>& s, Carver<Real> carver) {
-    for (Real** panel : {&keys, &values, &d_keys, &d_values}) *panel = carver.take(s.padded_length * s.padded_width);
-    for (Real** panel : {&queries, &d_out, &d_queries}) *panel = carver.take(kQueries * s.padded_width);
-    for (Real** panel : {&queries_transposed, &d_out_transposed}) *panel = carver.take(s.head_width * kQueries);
-    for (Real** panel : {&weights, &d_scores}) *panel = carver.take(s.padded_length * kQueries);
-  }
-};
-
-/// From scores and d_weights [K, kQueries] to weights and d_scores: weight (d_weight - dot), with log_sum and dots [kQueries] of the
-/// queries.
-template <class Real>
-void softmax_backward(std::int64_t keys, const Real* log_sum, const Real* dots, Real* scores, Real* d_weights) {
-  for (std::int64_t key = 0; key < keys; ++key) {
-    Real* const row = scores + key * kQueries;
-    Real* const d_row = d_weights + key * kQueries;
-    TWINAX_SIMD
-    for (std::int64_t i = 0; i < kQueries; ++i) {
-      const Real weight = exponential(row[i] - log_sum[i]);
-      row[i] = weight;
-      d_row[i] = weight * (d_row[i] - dots[i]);
-    }
-  }
-}
-
-/// dots [rows] = the sums of a * b over rows of a and b [rows, D], `stride` apart.
-template <class Real>
-void row_dots(const HeadShape<Real>& s, std::int64_t rows, const Real* a, const Real* b, std::int64_t stride, Real* dots) {
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const Real* const left = a + row * stride;
-    const Real* const right = b + row * stride;
-    Real dot = 0;
-    TWINAX_SIMD_REDUCTION(+, dot)
-    for (std::int64_t d = 0; d < s.head_width; ++d) dot += left[d] * right[d];
-    dots[row] = dot;
-  }
-}
-
-/// The block of queries packed in `p` that sees `keys` keys: adds to d_keys and d_values, sets d_queries.
-template <class Real>
-void block_backward(const HeadShape<Real>& s, const BackwardPanels<Real>& p, std::int64_t keys, const Real* log_sum, const Real* dots) {
-  const std::int64_t e = s.padded_width;
-  const std::int64_t d = s.head_width;
-  transpose_block(s, p.queries, p.queries_transposed);
-  transpose_block(s, p.d_out, p.d_out_transposed);
-  small_product(keys, kQueries, d, LeftOperand<Real>{p.keys, e, 1}, p.queries_transposed, kQueries, p.weights, kQueries, false);
-  small_product(keys, kQueries, d, LeftOperand<Real>{p.values, e, 1}, p.d_out_transposed, kQueries, p.d_scores, kQueries, false);
-  hide_future(keys, p.weights);
-  softmax_backward(keys, log_sum, dots, p.weights, p.d_scores);
-  small_product(keys, e, kQueries, LeftOperand<Real>{p.weights, kQueries, 1}, p.d_out, e, p.d_values, e, true);
-  small_product(keys, e, kQueries, LeftOperand<Real>{p.d_scores, kQueries, 1}, p.queries, e, p.d_keys, e, true);
-  small_product(kQueries, e, keys, LeftOperand<Real>{p.d_scores, 1, kQueries}, p.keys, e, p.d_queries, e, false);
-}
-
-/// One head: the gradients of q, k, v [T, D] rows 3 `width` apart, from d_out and out [T, D] rows `width` apart.
-template <class Real>
-void head_backward(const HeadShape<Real>& s, const BackwardPanels<Real>& p, const Real* d_out, const Real* qkv, const Real* out,
-                   std::int64_t width, const Real* log_sum, Real* d_qkv) {
-  const std::int64_t stride = 3 * width;
-  const Real root = Real(1) / std::sqrt(static_cast<Real>(s.head_width));
-  pack_rows(s, qkv + width, stride, Real(1), s.length, s.padded_length, p.keys);
-  pack_rows(s, qkv + 2 * width, stride, Real(1), s.length, s.padded_length, p.values);
-  std::fill_n(p.d_keys, s.padded_length * s.padded_width, Real(0));
-  std::fill_n(p.d_values, s.padded_length * s.padded_width, Real(0));
-  for (std::int64_t begin = 0; begin < s.length; begin += kQueries) {
-    const std::int64_t rows = std::min(kQueries, s.length - begin);
-    Real dots[kQueries] = {};
-    Real log_sums[kQueries] = {};  // of padding: its queries and d_out are zero, so it adds nothing
-    row_dots(s, rows, d_out + begin * width, out + begin * width, width, dots);
-    std::copy_n(log_sum + begin, rows, log_sums);
-    pack_rows(s, qkv + begin * stride, stride, root, rows, kQueries, p.queries);
-    pack_rows(s, d_out + begin * width, width, Real(1), rows, kQueries, p.d_out);
-    block_backward(s, p, begin + kQueries, log_sums, dots);
-    unpack_rows(s, p.d_queries, root, rows, d_qkv + begin * stride, stride);
-  }
-  unpack_rows(s, p.d_keys, Real(1), s.length, d_qkv + width, stride);
-  unpack_rows(s, p.d_values, Real(1), s.length, d_qkv + 2 * width, stride);
-}
 
 void check_attention(const char* kernel, const BatchShape& shape, std::int64_t heads, std::size_t qkv, std::size_t out,
                      std::size_t log_sum) {
@@ -184,27 +22,38 @@ void check_attention(const char* kernel, const BatchShape& shape, std::int64_t h
   check_size(kernel, "log_sum", log_sum, rows * heads);
 }
 
+AttentionShape causal_shape(const BatchShape& shape, std::int64_t heads) {
+  return {.batch = shape.batch,
+          .queries = shape.length,
+          .keys = shape.length,
+          .heads = heads,
+          .head_width = shape.width / heads,
+          .causal = true};
+}
+
+/// q, k and v of qkv [N, 3C].
+template <class T>
+AttentionOperands<T> operands_of(std::span<T> qkv, std::int64_t width) {
+  return {columns_of(qkv, 3 * width, 0, width), columns_of(qkv, 3 * width, width, width), columns_of(qkv, 3 * width, 2 * width, width)};
+}
+
+template <class Real>
+Real scale_of(const AttentionShape& shape) {
+  return Real(1) / std::sqrt(static_cast<Real>(shape.head_width));
+}
+
 }  // namespace
 
 std::int64_t attention_scratch(std::int64_t length, std::int64_t head_width) {
-  const std::int64_t p = round_up(length, kQueries);
-  const std::int64_t e = round_up(head_width, 16);
-  return 4 * p * e + 3 * kQueries * e + 2 * e * kQueries + 2 * p * kQueries;
+  return attend_scratch(length, head_width);
 }
 
 template <class Real>
 void attention_forward(const BatchShape& shape, std::int64_t heads, std::span<const Real> qkv, std::span<Real> out, std::span<Real> log_sum,
                        std::span<Real> scratch) {
   check_attention("attention_forward", shape, heads, qkv.size(), out.size(), log_sum.size());
-  const HeadShape<Real> s(shape.length, shape.width / heads);
-  const ForwardPanels<Real> panels(s, Carver<Real>(scratch));
-  for (std::int64_t b = 0; b < shape.batch; ++b) {
-    for (std::int64_t h = 0; h < heads; ++h) {
-      const std::int64_t first = b * shape.length * shape.width;
-      head_forward(s, panels, qkv.data() + 3 * first + h * s.head_width, shape.width, out.data() + first + h * s.head_width,
-                   log_sum.data() + (b * heads + h) * shape.length);
-    }
-  }
+  const AttentionShape causal = causal_shape(shape, heads);
+  attend_forward<Real>(causal, scale_of<Real>(causal), operands_of(qkv, shape.width), {}, out, log_sum, scratch);
 }
 
 template <class Real>
@@ -213,16 +62,9 @@ void attention_backward(const BatchShape& shape, std::int64_t heads, std::span<c
   check_attention("attention_backward", shape, heads, qkv.size(), out.size(), log_sum.size());
   check_size("attention_backward", "d_out", d_out.size(), static_cast<std::int64_t>(out.size()));
   check_size("attention_backward", "d_qkv", d_qkv.size(), static_cast<std::int64_t>(qkv.size()));
-  const HeadShape<Real> s(shape.length, shape.width / heads);
-  const BackwardPanels<Real> panels(s, Carver<Real>(scratch));
-  for (std::int64_t b = 0; b < shape.batch; ++b) {
-    for (std::int64_t h = 0; h < heads; ++h) {
-      const std::int64_t first = b * shape.length * shape.width;
-      const std::int64_t column = h * s.head_width;
-      head_backward(s, panels, d_out.data() + first + column, qkv.data() + 3 * first + column, out.data() + first + column, shape.width,
-                    log_sum.data() + (b * heads + h) * shape.length, d_qkv.data() + 3 * first + column);
-    }
-  }
+  const AttentionShape causal = causal_shape(shape, heads);
+  attend_backward<Real>(causal, scale_of<Real>(causal), d_out, operands_of(qkv, shape.width), {}, out, log_sum,
+                        operands_of(d_qkv, shape.width), {}, scratch);
 }
 
 #define TWINAX_INSTANTIATE(Real)                                                                                                  \

@@ -59,6 +59,21 @@ void embedding_backward(const BatchShape& shape, std::span<const std::int32_t> t
 }
 
 template <class Real>
+void lookup_forward(std::span<const std::int32_t> tokens, std::int64_t width, std::span<const Real> token_table, std::span<Real> out) {
+  check_size("lookup_forward", "out", out.size(), count(tokens.size()) * width);
+  for_each_row(count(tokens.size()), LookupRow<Real>{tokens.data(), token_table.data(), out.data(), width});
+}
+
+template <class Real>
+void lookup_backward(std::span<const std::int32_t> tokens, std::int64_t width, std::span<const Real> d_out, std::span<Real> d_token_table) {
+  check_size("lookup_backward", "d_out", d_out.size(), count(tokens.size()) * width);
+  for (std::size_t row = 0; row < tokens.size(); ++row) {
+    Real* const token = d_token_table.data() + tokens[row] * width;
+    for_each(width, Add<Real>{token, d_out.data() + count(row) * width, token});
+  }
+}
+
+template <class Real>
 void adamw_update(const AdamW& settings, std::span<const ElementRange> decays, std::span<const Real> gradients, std::span<Real> parameters,
                   std::span<Real> first_moments, std::span<Real> second_moments) {
   const std::int64_t total = count(parameters.size());
@@ -115,6 +130,8 @@ void add(std::span<const Real> a, std::span<const Real> b, std::span<Real> out) 
                                         std::span<Real>);                                                                                \
   template void embedding_backward<Real>(const BatchShape&, std::span<const std::int32_t>, std::span<const Real>, std::span<Real>,       \
                                          std::span<Real>);                                                                               \
+  template void lookup_forward<Real>(std::span<const std::int32_t>, std::int64_t, std::span<const Real>, std::span<Real>);               \
+  template void lookup_backward<Real>(std::span<const std::int32_t>, std::int64_t, std::span<const Real>, std::span<Real>);              \
   template void adamw_update<Real>(const AdamW&, std::span<const ElementRange>, std::span<const Real>, std::span<Real>, std::span<Real>, \
                                    std::span<Real>);                                                                                     \
   template double squared_norm<Real>(std::span<const Real>);                                                                             \

@@ -16,9 +16,6 @@ namespace {
 /// What OpenBLAS takes for a thread's packed operands at its first product (128 MiB), and room to spare.
 constexpr std::size_t kOpenBlasBuffer = std::size_t{136} << 20;
 
-/// Past this many rows no kernel of OpenBLAS goes without a buffer.
-constexpr std::int64_t kBufferedRows = 128;
-
 /// OpenBLAS asks for its buffer again and again, for ever, where the system refuses it (its blas_memory_alloc): ask before it does.
 void check_memory_for_openblas() {
   void* const probe = mmap(nullptr, kOpenBlasBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -32,7 +29,7 @@ class Cblas final : public GemmBackend<Real> {
   /// Has OpenBLAS take its buffer, which it keeps, while there is memory. Throws std::bad_alloc if there is none.
   Cblas() {
     check_memory_for_openblas();
-    constexpr std::int64_t kSide = kBufferedRows;
+    constexpr std::int64_t kSide = 128;  // smaller ones may go without a buffer
     const Buffer<Real> a(kSide * kSide);
     const Buffer<Real> c(kSide * kSide);
     std::fill(a.span().begin(), a.span().end(), Real(1));

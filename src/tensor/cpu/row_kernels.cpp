@@ -7,6 +7,7 @@
 #include "tensor/functors/elementwise.hpp"
 #include "tensor/functors/gelu.hpp"
 #include "tensor/functors/layer_norm.hpp"
+#include "tensor/functors/rms_norm.hpp"
 
 namespace twinax::tensor {
 namespace {
@@ -60,6 +61,33 @@ void layer_norm_backward(std::span<const Real> d_y, std::span<const Real> x, std
 }
 
 template <class Real>
+void rms_norm_forward(std::span<const Real> x, std::span<const Real> weight, std::span<Real> y, std::span<Real> rstd) {
+  const std::int64_t columns = count(weight.size());
+  const std::int64_t rows = count(rstd.size());
+  check_size("rms_norm_forward", "x", x.size(), rows * columns);
+  check_size("rms_norm_forward", "y", y.size(), rows * columns);
+  for_each_row(rows, RmsNormForward<Real>{x.data(), weight.data(), y.data(), rstd.data(), columns});
+}
+
+template <class Real>
+void rms_norm_backward(std::span<const Real> d_y, std::span<const Real> x, std::span<const Real> weight, std::span<const Real> rstd,
+                       std::span<Real> d_x, std::span<Real> d_weight) {
+  const std::int64_t columns = count(weight.size());
+  const std::int64_t rows = count(rstd.size());
+  check_size("rms_norm_backward", "d_y", d_y.size(), rows * columns);
+  check_size("rms_norm_backward", "x", x.size(), rows * columns);
+  check_size("rms_norm_backward", "d_x", d_x.size(), rows * columns);
+  check_size("rms_norm_backward", "d_weight", d_weight.size(), columns);
+  for_each_row(rows, RmsNormBackward<Real>{d_y.data(), x.data(), weight.data(), rstd.data(), d_x.data(), columns});
+  const Real* const d = d_y.data();
+  const Real* const in = x.data();
+  const Real* const r = rstd.data();
+  sum_rows(
+      rows, columns, [=](std::int64_t row, std::int64_t column) { return d[row * columns + column] * in[row * columns + column] * r[row]; },
+      d_weight.data());
+}
+
+template <class Real>
 void add_bias(std::span<Real> y, std::span<const Real> bias) {
   const std::int64_t rows = rows_of("add_bias", "y", y.size(), bias.size());
   for_each_row(rows, AddBias<Real>{y.data(), bias.data(), count(bias.size())});
@@ -105,6 +133,23 @@ void bias_gelu_backward(std::span<const Real> u, std::span<Real> d_g, std::span<
 }
 
 template <class Real>
+void gated_gelu_forward(std::int64_t width, std::span<const Real> u_gate, std::span<Real> out) {
+  const std::int64_t rows = rows_of("gated_gelu_forward", "out", out.size(), static_cast<std::size_t>(width));
+  check_size("gated_gelu_forward", "u_gate", u_gate.size(), rows * 2 * width);
+  for_each_row(rows, GatedGeluForward<Real>{u_gate.data(), out.data(), width});
+}
+
+template <class Real>
+void gated_gelu_backward(std::int64_t width, std::span<const Real> u_gate, std::span<const Real> d_out, std::span<Real> d_u_gate,
+                         std::span<Real> out) {
+  const std::int64_t rows = rows_of("gated_gelu_backward", "out", out.size(), static_cast<std::size_t>(width));
+  check_size("gated_gelu_backward", "d_out", d_out.size(), rows * width);
+  check_size("gated_gelu_backward", "u_gate", u_gate.size(), rows * 2 * width);
+  check_size("gated_gelu_backward", "d_u_gate", d_u_gate.size(), rows * 2 * width);
+  for_each_row(rows, GatedGeluBackward<Real>{u_gate.data(), d_out.data(), d_u_gate.data(), out.data(), width});
+}
+
+template <class Real>
 void softmax_cross_entropy(std::span<Real> logits, std::span<const std::int32_t> targets, std::span<Real> losses,
                            std::span<Real> normalizers) {
   const std::int64_t rows = count(targets.size());
@@ -124,17 +169,22 @@ void divide_rows(std::span<const Real> x, std::span<const Real> divisors, Real f
   for_each_row(rows, DivideRows<Real>{x.data(), divisors.data(), factor, out.data(), columns});
 }
 
-#define TWINAX_INSTANTIATE(Real)                                                                                                      \
-  template void layer_norm_forward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<Real>,        \
-                                         std::span<Real>, std::span<Real>);                                                           \
-  template void layer_norm_backward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<const Real>, \
-                                          std::span<const Real>, std::span<Real>, std::span<Real>, std::span<Real>);                  \
-  template void add_bias<Real>(std::span<Real>, std::span<const Real>);                                                               \
-  template void add_bias_gradient<Real>(std::span<const Real>, std::span<Real>);                                                      \
-  template void add_residual<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<Real>);             \
-  template void bias_gelu_forward<Real>(std::span<Real>, std::span<const Real>, std::span<Real>);                                     \
-  template void bias_gelu_backward<Real>(std::span<const Real>, std::span<Real>, std::span<Real>, std::span<Real>);                   \
-  template void softmax_cross_entropy<Real>(std::span<Real>, std::span<const std::int32_t>, std::span<Real>, std::span<Real>);        \
+#define TWINAX_INSTANTIATE(Real)                                                                                                         \
+  template void layer_norm_forward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<Real>,           \
+                                         std::span<Real>, std::span<Real>);                                                              \
+  template void layer_norm_backward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<const Real>,    \
+                                          std::span<const Real>, std::span<Real>, std::span<Real>, std::span<Real>);                     \
+  template void rms_norm_forward<Real>(std::span<const Real>, std::span<const Real>, std::span<Real>, std::span<Real>);                  \
+  template void rms_norm_backward<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<const Real>,      \
+                                        std::span<Real>, std::span<Real>);                                                               \
+  template void gated_gelu_forward<Real>(std::int64_t, std::span<const Real>, std::span<Real>);                                          \
+  template void gated_gelu_backward<Real>(std::int64_t, std::span<const Real>, std::span<const Real>, std::span<Real>, std::span<Real>); \
+  template void add_bias<Real>(std::span<Real>, std::span<const Real>);                                                                  \
+  template void add_bias_gradient<Real>(std::span<const Real>, std::span<Real>);                                                         \
+  template void add_residual<Real>(std::span<const Real>, std::span<const Real>, std::span<const Real>, std::span<Real>);                \
+  template void bias_gelu_forward<Real>(std::span<Real>, std::span<const Real>, std::span<Real>);                                        \
+  template void bias_gelu_backward<Real>(std::span<const Real>, std::span<Real>, std::span<Real>, std::span<Real>);                      \
+  template void softmax_cross_entropy<Real>(std::span<Real>, std::span<const std::int32_t>, std::span<Real>, std::span<Real>);           \
   template void divide_rows<Real>(std::span<const Real>, std::span<const Real>, Real, std::span<Real>);
 TWINAX_INSTANTIATE(float)
 TWINAX_INSTANTIATE(double)

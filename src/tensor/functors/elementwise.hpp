@@ -98,4 +98,19 @@ struct EmbedRow {
   }
 };
 
+/// Row functor of lookup_forward: one row of out [N, C].
+template <class Real>
+struct LookupRow {
+  const std::int32_t* tokens;
+  const Real* token_table;
+  Real* out;
+  std::int64_t columns;
+  template <class Lanes>
+  TWINAX_HOST_DEVICE void operator()(const Lanes& lanes, std::int64_t row) const {
+    const Real* const token = token_table + tokens[row] * columns;
+    Real* const out_row = out + row * columns;
+    lanes.each(columns, [=](std::int64_t column) { out_row[column] = token[column]; });
+  }
+};
+
 }  // namespace twinax::tensor

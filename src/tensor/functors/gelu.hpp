@@ -67,4 +67,46 @@ struct GeluBackward {
   }
 };
 
+/// Row functor: out [N, K] = gelu(u) * gate of u_gate [N, 2K].
+template <class Real>
+struct GatedGeluForward {
+  const Real* u_gate;
+  Real* out;
+  std::int64_t columns;  ///< K
+  template <class Lanes>
+  TWINAX_HOST_DEVICE void operator()(const Lanes& lanes, std::int64_t row) const {
+    const Real* const u = u_gate + row * 2 * columns;
+    const Real* const gate = u + columns;
+    Real* const out_row = out + row * columns;
+    lanes.each(columns, [=](std::int64_t column) { out_row[column] = Gelu<Real>(u[column]).value(u[column]) * gate[column]; });
+  }
+};
+
+/// Row functor of gated_gelu_backward.
+template <class Real>
+struct GatedGeluBackward {
+  const Real* u_gate;
+  const Real* d_out;
+  Real* d_u_gate;
+  Real* out;
+  std::int64_t columns;  ///< K
+  template <class Lanes>
+  TWINAX_HOST_DEVICE void operator()(const Lanes& lanes, std::int64_t row) const {
+    const Real* const u = u_gate + row * 2 * columns;
+    const Real* const gate = u + columns;
+    const Real* const d_row = d_out + row * columns;
+    Real* const d_u = d_u_gate + row * 2 * columns;
+    Real* const d_gate = d_u + columns;
+    Real* const out_row = out + row * columns;
+    lanes.each(columns, [=](std::int64_t column) {
+      const Real value = u[column];
+      const Gelu<Real> gelu(value);
+      const Real activated = gelu.value(value);
+      out_row[column] = activated * gate[column];
+      d_gate[column] = d_row[column] * activated;
+      d_u[column] = d_row[column] * gate[column] * gelu.derivative(value);
+    });
+  }
+};
+
 }  // namespace twinax::tensor

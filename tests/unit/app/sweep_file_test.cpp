@@ -83,6 +83,38 @@ TEST(SweepFile, RefusesAKeyPerRankThatGrowsTooLarge) {
   EXPECT_THROW((void)config_of(sweep, points[1], 2), ConfigError);
 }
 
+TEST(SweepFile, MayLookForTheLargestValueThatFits) {
+  const SweepFile sweep = read("[sweep]\nfit = { key = \"train.batch\", minimum = 2, maximum = 64, steps = 3 }\n[axes]\nranks = [1]\n");
+  ASSERT_TRUE(sweep.fit.has_value());
+  EXPECT_EQ(sweep.fit->key, "train.batch");
+  EXPECT_EQ(sweep.fit->minimum, 2);
+  EXPECT_EQ(sweep.fit->maximum, 64);
+  EXPECT_EQ(sweep.fit->steps, 3);
+  const Point point = points_of(sweep).at(0);
+  EXPECT_EQ(config_of(sweep, point, 1, 20).integer("train.batch"), 20);
+  EXPECT_EQ(config_of(sweep, point, 1).integer("train.batch"), sweep.config.integer("train.batch")) << "as long as none is known";
+  EXPECT_FALSE(read("[axes]\nranks = [1]\n").fit.has_value());
+}
+
+TEST(SweepFile, MultipliesWhatFitsByTheRanksIfItIsPerRank) {
+  const SweepFile sweep =
+      read("[sweep]\nper_rank = [\"train.batch\"]\nfit = { key = \"train.batch\", maximum = 8 }\n[axes]\nranks = [2]\n");
+  EXPECT_EQ(config_of(sweep, points_of(sweep).at(0), 2, 3).integer("train.batch"), 6);
+}
+
+TEST(SweepFile, RefusesAFitThatHasNoMeaning) {
+  const std::string axes = "\n[axes]\n\"train.batch\" = [1, 2]\n";
+  const auto refusal = [&](const std::string& fit) { return refusal_of("[sweep]\nfit = { " + fit + " }" + axes); };
+  EXPECT_THAT(refusal("key = \"train.batch\", maximum = 8"), HasSubstr("sweep.fit looks for train.batch, which is an axis as well"));
+  EXPECT_THAT(refusal("maximum = 8"), HasSubstr("sweep.fit names no key, such as \"train.batch\""));
+  EXPECT_THAT(refusal("key = \"train.seed\""), HasSubstr("sweep.fit goes from minimum = 1 to maximum = 0"));
+  EXPECT_THAT(refusal("key = \"train.seed\", minimum = 9, maximum = 8"), HasSubstr("from minimum = 9 to maximum = 8"));
+  EXPECT_THAT(refusal("key = \"net.profile\", maximum = 8"),
+              HasSubstr("net.profile is no key of the configuration that holds a whole number"));
+  EXPECT_THAT(refusal("key = \"train.seed\", maximum = 0"), HasSubstr("must be a whole number from 1 up"));
+  EXPECT_THAT(refusal("most = 3"), HasSubstr("is not a key of a fit: key, minimum, maximum, steps"));
+}
+
 TEST(SweepFile, RefusesABaseWhosePathNoSystemTakes) {
   EXPECT_THAT(refusal_of("base = \"" + std::string(5000, 'x') + "\"\n"), HasSubstr("File name too long"));
 }

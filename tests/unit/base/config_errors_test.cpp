@@ -114,7 +114,8 @@ const Case kSetCases[] = {
     {"NotANumber", "optimizer.beta1=nan",
      "--set: optimizer.beta1 = nan: out of range; expected a number (0 to 0.999999), e.g. optimizer.beta1=0.9"},
     {"NotAFlag", "model.tied=yes", "--set: model.tied = yes: expected true or false, e.g. model.tied=true"},
-    {"NotOneOfTheChoices", "fsdp.strategy=FULL", "--set: fsdp.strategy = FULL: expected one of full, replicate, e.g. fsdp.strategy=full"},
+    {"NotOneOfTheChoices", "fsdp.strategy=FULL",
+     "--set: fsdp.strategy = FULL: expected one of full, keep, hybrid, replicate, e.g. fsdp.strategy=full"},
     {"BareQuantity", "net.chunk=1024",
      "--set: net.chunk = 1024: \"1024\" is no volume of data: a bare number has no unit" TWINAX_VOLUMES
      "; expected a volume of data with its unit (1KiB to 1GiB), e.g. net.chunk=256KiB"},
@@ -127,7 +128,7 @@ TEST(ConfigSetFrom, NamesTheSource) {
     Config().set("fsdp.wire", "fp16", "the axis fsdp.wire of demo.toml");
     FAIL() << "accepted";
   } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(), "the axis fsdp.wire of demo.toml: fsdp.wire = fp16: expected one of fp32, bf16, e.g. fsdp.wire=fp32");
+    EXPECT_STREQ(error.what(), "the axis fsdp.wire of demo.toml: fsdp.wire = fp16: expected one of fp32, bf16, int8, e.g. fsdp.wire=fp32");
   }
 }
 

@@ -205,7 +205,7 @@ TEST(ConfigReference, ShowsEveryKeyWithDefaultLimitsAndHelp) {
     EXPECT_THAT(text, HasSubstr(std::string("\n").append(key.name).append(" ")));
     EXPECT_THAT(text, HasSubstr(std::string("  ").append(key.help).append("\n")));
   }
-  EXPECT_THAT(text, HasSubstr("full, replicate"));
+  EXPECT_THAT(text, HasSubstr("full, keep, hybrid, replicate"));
   EXPECT_THAT(text, HasSubstr("1KiB to 1GiB"));
   EXPECT_THAT(text, HasSubstr("\n[fsdp]\n"));
 }

@@ -184,8 +184,8 @@ TEST(Batcher, SaysWhichTextIsTooShortForWhat) {
     const Batcher batcher(counting(folder, 130), 128, 1, 0.05);
     FAIL() << "made batches";
   } catch (const FileError& error) {
-    EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("/texts/a.txt"), HasSubstr("130 tokens, 124 without"), HasSubstr("model.context = 128 needs 129")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("/texts/a.txt"), HasSubstr("130 tokens, 124 without"),
+                                    HasSubstr("128 tokens, by model.context, needs 129")));
   }
   EXPECT_THROW(Batcher(counting(folder, 0), 1, 1, 0.0), FileError);
   EXPECT_THROW(Batcher(counting(folder, 1), 1, 1, 0.0), FileError);

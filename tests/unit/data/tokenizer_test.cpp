@@ -31,6 +31,8 @@ TEST(BytesTokenizer, GivesTheSameTokensHoweverTheTextIsCut) {
 TEST(BytesTokenizer, SaysItsNameAndVocabulary) {
   EXPECT_EQ(make_tokenizer("bytes")->name(), "bytes");
   EXPECT_EQ(make_tokenizer("bytes")->vocabulary(), 256);
+  EXPECT_EQ(make_tokenizer("bytes")->reserved(), 0);
+  EXPECT_EQ(make_tokenizer("bytes")->bytes_of(255), 1);
 }
 
 TEST(MakeTokenizer, NamesThoseThereAreForAnUnknownOne) {
@@ -38,7 +40,7 @@ TEST(MakeTokenizer, NamesThoseThereAreForAnUnknownOne) {
     (void)make_tokenizer("byte");
     FAIL() << "made one";
   } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(), "data.tokenizer: \"byte\" is unknown; there are: bytes");
+    EXPECT_THAT(error.what(), testing::StartsWith("data.tokenizer: \"byte\" is unknown; there are: bytes"));
   }
 }
 

@@ -82,6 +82,56 @@ TEST(BuildStep, MovesTheBytesOfTheClosedForm) {
   EXPECT_EQ(received(built, step::OpKind::Reduce), Bytes{4 * (blocks + root) * 3 / 4});
 }
 
+TEST(BuildStep, OfKeptUnitsMovesEachTwiceHoweverManyMicroBatchesThereAre) {
+  StepPlan plan = gpt_plan(4, 4, 2, 1);
+  plan.strategy = Strategy::Keep;
+  std::int64_t model = 0;
+  for (const ShardLayout& layout : plan.layouts) model += layout.padded;
+  const BuiltStep built = build_training_step(plan, nullptr);
+  ASSERT_NO_THROW(step::verify(built.graph));
+  EXPECT_EQ(received(built, step::OpKind::Gather), Bytes{4 * model * 3 / 4});
+  EXPECT_EQ(received(built, step::OpKind::Reduce), Bytes{4 * model * 3 / 4});
+  plan.micro_batches = 3;
+  EXPECT_EQ(received(build_training_step(plan, nullptr), step::OpKind::Gather), Bytes{4 * model * 3 / 4});
+}
+
+TEST(BuildStep, OfKeptUnitsLimitsReductionsAlone) {
+  StepPlan plan = gpt_plan(5, 2, 2, 1);
+  plan.strategy = Strategy::Keep;
+  const BuiltStep built = build_training_step(plan, nullptr);
+  const step::StepRun run = step::run_virtual(built.graph, DrawnCost(1), {});
+  EXPECT_EQ(run.pool_peaks[built.gathered->index], 5);
+  EXPECT_LE(run.pool_peaks[built.reductions->index], 2);
+}
+
+TEST(BuildStep, OfHybridSumsShardsBetweenNodesOnceAStep) {
+  StepPlan plan = gpt_plan(2, 2, 2, 1, 2);
+  plan.ranks = 6;
+  plan.ranks_per_node = 2;
+  plan.strategy = Strategy::Hybrid;
+  const BuiltStep built = build_training_step(plan, nullptr);
+  ASSERT_NO_THROW(step::verify(built.graph));
+  std::string order;
+  for (const step::Op& op : built.graph.ops()) {
+    if (op.kind == step::OpKind::Reduce) order += op.name + ", ";
+    // Of a shard over 3 nodes: the others' two parts of this rank's third, then the others' thirds.
+    if (op.name == "reduce h.0 between nodes") {
+      EXPECT_EQ(op.bytes, Bytes{4} * (2 * 2 * ((plan.layouts[1].shard + 2) / 3)));
+    }
+  }
+  EXPECT_EQ(order,
+            "reduce h.1, reduce h.0, reduce h.1, reduce h.1 between nodes, reduce h.0, reduce h.0 between nodes, reduce root, reduce root "
+            "between nodes, ");
+}
+
+TEST(BuildStep, OfHybridRefusesRanksThatAreNoWholeNumberOfNodes) {
+  StepPlan plan = gpt_plan(2, 2, 2, 1);
+  plan.ranks = 5;
+  plan.ranks_per_node = 2;
+  plan.strategy = Strategy::Hybrid;
+  EXPECT_THROW((void)build_training_step(plan, nullptr), InvalidArgument);
+}
+
 TEST(BuildStep, HalvesTheBytesWithBf16OnTheWire) {
   StepPlan plan = gpt_plan(4, 4, 2, 1);
   const Bytes fp32 = received(build_training_step(plan, nullptr), step::OpKind::Gather);
@@ -126,6 +176,61 @@ TEST(BuildStep, PrefetchesTheNextBackwardGatherBeforeTheReduction) {
   EXPECT_EQ(
       order(0),
       "gather root, gather h.0, gather h.1, gather h.2, reduce h.2, gather h.1, reduce h.1, gather h.0, reduce h.0, reduce root, total, ");
+}
+
+TEST(BuildStep, GathersForTheNextBackwardAfterTheReductionIfToldSo) {
+  const auto order = [](std::int64_t prefetch) {
+    StepPlan plan = gpt_plan(3, 2, 0, prefetch);
+    plan.backward_prefetch = BackwardPrefetch::Post;
+    std::string names;
+    const BuiltStep built = build_training_step(plan, nullptr);
+    for (const step::Op& op : built.graph.ops()) {
+      if (op.kind == step::OpKind::Reduce || op.kind == step::OpKind::Gather) names += op.name + ", ";
+    }
+    return names;
+  };
+  EXPECT_EQ(order(1),
+            "gather root, gather h.0, gather h.1, gather h.2, reduce h.2, gather h.1, reduce h.1, gather h.0, reduce h.0, reduce root, ");
+  EXPECT_EQ(order(2),
+            "gather root, gather h.0, gather h.1, gather h.2, reduce h.2, gather h.1, gather h.0, reduce h.1, reduce h.0, reduce root, ");
+}
+
+TEST(BuildStep, OfLocalAccumulationReducesOnceAndCountsTheGradientsThatStay) {
+  StepPlan plan = gpt_plan(3, 2, 2, 1, 4);
+  plan.accumulate = Accumulate::Local;
+  const BuiltStep built = build_training_step(plan, nullptr);
+  ASSERT_NO_THROW(step::verify(built.graph));
+  std::int64_t model = 0;
+  for (const ShardLayout& layout : plan.layouts) model += 4 * layout.padded;
+  EXPECT_EQ(received(built, step::OpKind::Reduce), Bytes{model / 2});
+  const step::StepRun run = step::run_virtual(built.graph, DrawnCost(1), {});
+  EXPECT_EQ(run.pool_peaks[built.reductions->index], 3);
+  EXPECT_GE(run.buffers_peak, Bytes{model + 4 * plan.layouts[0].padded}) << "all gradients, and the root's parameters";
+  plan.micro_batches = 1;
+  const BuiltStep one = build_training_step(plan, nullptr);
+  EXPECT_LE(step::run_virtual(one.graph, DrawnCost(1), {}).pool_peaks[one.reductions->index], 2) << "of one micro-batch nothing stays";
+}
+
+TEST(BuildStep, WithCheckpointsRecomputesEveryBlockButTheOneThatWasForwardLast) {
+  StepPlan plan = gpt_plan(3, 2, 2, 1, 2);
+  plan.checkpoint = true;
+  const BuiltStep built = build_training_step(plan, nullptr);
+  ASSERT_NO_THROW(step::verify(built.graph));
+  std::string order;
+  for (const step::Op& op : built.graph.ops()) {
+    if (op.kind == step::OpKind::Backward || op.name.starts_with("recompute")) order += op.name + ", ";
+  }
+  const std::string micro_batch = "backward head, backward h.2, recompute h.1, backward h.1, recompute h.0, backward h.0, backward embed, ";
+  EXPECT_EQ(order, micro_batch + micro_batch);
+}
+
+TEST(BuildStep, ReducesInAWireOfItsOwn) {
+  StepPlan plan = gpt_plan(4, 4, 2, 1);
+  const Bytes gathers = received(build_training_step(plan, nullptr), step::OpKind::Gather);
+  const Bytes reductions = received(build_training_step(plan, nullptr), step::OpKind::Reduce);
+  plan.reduce_wire = Dtype::Bf16;
+  EXPECT_EQ(received(build_training_step(plan, nullptr), step::OpKind::Gather), gathers);
+  EXPECT_EQ(received(build_training_step(plan, nullptr), step::OpKind::Reduce) * 2, reductions);
 }
 
 TEST(BuildStep, RefusesAPlanWhosePartsDisagree) {

@@ -19,10 +19,10 @@
 namespace twinax::fsdp {
 namespace {
 
-using step::Event;
-using step::WaitSide;
 using drawn::DrawnCost;
 using drawn::Numbers;
+using step::Event;
+using step::WaitSide;
 using ::testing::HasSubstr;
 
 constexpr std::array kPolicies{Limiter::None, Limiter::Window, Limiter::Block, Limiter::Bytes, Limiter::PingPong};

@@ -50,6 +50,23 @@ TEST(TrainingUses, OfOneBlockKeepItThroughTheWholeStep) {
   EXPECT_EQ(gathers, 1);
 }
 
+TEST(TrainingUses, ThatAreKeptGatherEveryUnitOnceAndReleaseItAfterItsLastUse) {
+  const auto uses = training_uses(gpt_stages(3), 2, true);
+  std::map<int, std::size_t> first;
+  std::map<int, std::size_t> last;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    first.try_emplace(uses[i].unit, i);
+    last[uses[i].unit] = i;
+  }
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    EXPECT_EQ(uses[i].gathers, first[uses[i].unit] == i) << i;
+    EXPECT_EQ(uses[i].releases, last[uses[i].unit] == i) << i;
+    if (uses[i].unit != 0) {
+      EXPECT_EQ(uses[i].group, uses[i].unit - 1) << i;
+    }
+  }
+}
+
 TEST(EvaluationUses, GatherEveryUnitOnce) {
   std::map<int, int> gathers;
   for (const Use& use : evaluation_uses(gpt_stages(3))) gathers[use.unit] += use.gathers ? 1 : 0;

@@ -31,6 +31,8 @@ inline StepPlan random_plan(Numbers& numbers) {
   plan.limit = numbers.between(1, 4);
   plan.prefetch = numbers.between(0, 3);
   plan.micro_batches = numbers.between(1, 3);
+  plan.backward_prefetch = numbers.between(0, 1) == 0 ? BackwardPrefetch::Pre : BackwardPrefetch::Post;
+  plan.checkpoint = numbers.between(0, 1) == 0;
   plan.wire = numbers.between(0, 1) == 0 ? Dtype::Fp32 : Dtype::Bf16;
   const std::int64_t units = numbers.between(1, 8);
   for (std::int64_t u = 0; u < units; ++u) {

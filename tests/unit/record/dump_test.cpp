@@ -28,7 +28,7 @@ TEST(DumpFile, HoldsTensorsByTheirDottedNamesRowMajor) {
   dump.add_parameter("h.0.attn.c_attn.weight", kWeights, kMatrix);
   dump.add_parameter("h.0.attn.c_attn.bias", kBias, kVector);
   dump.add_gradient("h.0.attn.c_attn.weight", kWeights, kMatrix);
-  dump.set_tokens(std::array<std::int64_t, 6>{1, 2, 3, 4, 5, 6}, 2, 3);
+  dump.set_batch(std::array<std::int64_t, 6>{1, 2, 3, 4, 5, 6}, 2, 0);
   dump.set_loss(5.125);
   dump.finish();
   const Stored file(folder / "dump.h5");
@@ -45,6 +45,18 @@ TEST(DumpFile, HoldsTensorsByTheirDottedNamesRowMajor) {
   EXPECT_EQ(read_int_attribute(file.file(), "heads", folder / "dump.h5"), 4);
 }
 
+TEST(DumpFile, KeepsInputsAndTargetsApartWhereTheyAre) {
+  const ScratchFolder folder;
+  DumpFile dump(folder / "dump.h5", 1);
+  dump.set_batch(std::array<std::int64_t, 10>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 3, 2);
+  dump.finish();
+  const Stored file(folder / "dump.h5");
+  EXPECT_THAT(file.shape("/batch/inputs"), ElementsAre(2, 3));
+  EXPECT_THAT(file.values<std::int64_t>("/batch/inputs"), ElementsAre(1, 2, 3, 6, 7, 8));
+  EXPECT_THAT(file.shape("/batch/targets"), ElementsAre(2, 2));
+  EXPECT_THAT(file.values<std::int64_t>("/batch/targets"), ElementsAre(4, 5, 9, 10));
+}
+
 TEST(DumpFile, AppearsOnlyWhenFinished) {
   const ScratchFolder folder;
   {
@@ -59,6 +71,7 @@ TEST(DumpFile, RefusesValuesThatDoNotFillTheirShape) {
   const ScratchFolder folder;
   DumpFile dump(folder / "dump.h5", 1);
   EXPECT_THROW(dump.add_parameter("weight", kBias, kMatrix), InvalidArgument);
+  EXPECT_THROW(dump.set_batch(std::array<std::int64_t, 5>{}, 1, 0), InvalidArgument);
 }
 
 }  // namespace

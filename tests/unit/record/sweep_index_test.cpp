@@ -28,6 +28,8 @@ SweepIndex made_index() {
   index.warmup_steps = 2;
   index.stands_for = "two nodes";
   index.runs = {{"a = 22\n", 1, "a-22_1.h5"}, {"a = 1\n", 0, "a-1_0.h5"}};
+  index.fit = "train.batch";
+  index.trials = {{"a = 1\n", 16, 0, "fits"}, {"a = 22\n", 1, 3, "retries"}, {"a = 22\n", 9, 0, "out of memory"}};
   return index;
 }
 
@@ -61,6 +63,12 @@ TEST(SweepIndex, ComesBackAsItWasWritten) {
   EXPECT_EQ(read.runs[0].point, "a = 22\n");
   EXPECT_EQ(read.runs[0].repeat, 1);
   EXPECT_EQ(read.runs[0].file, "a-22_1.h5");
+  EXPECT_EQ(read.fit, "train.batch");
+  ASSERT_EQ(read.trials.size(), 3U);
+  EXPECT_EQ(read.trials[0].point, "a = 1\n");
+  EXPECT_EQ(read.trials[0].value, 16);
+  EXPECT_EQ(read.trials[1].retries, 3);
+  EXPECT_EQ(read.trials[2].outcome, "out of memory");
 }
 
 TEST(SweepIndex, MayNameNoRunYet) {

@@ -1,6 +1,7 @@
 // Writes records as a run would, for the tests of readers and for trying figures:
 //   write_records demo DIRECTORY     a sweep over networks and limiters, with its index
 //   write_records faulty DIRECTORY   the same with what a report must name: too few runs, oversubscription, drift, an incomplete run
+//   write_records fit DIRECTORY      the same of batches that fit: by trials, of which one point has none that fits
 //   write_records scaling DIRECTORY  a sweep over networks and numbers of ranks
 //   write_records single FILE        one run with evaluations
 //   write_records bench FILE         the figures of a benchmark: two algorithms of a collective, and messages
@@ -62,20 +63,79 @@ StepTimes times_of(const Shape& shape, std::int64_t step) {
   return {compute, (traffic - hidden) * jitter, hidden, std::max(compute, traffic) * 0.97};
 }
 
-std::vector<TimelineRow> timeline_of(const Shape& shape, std::int64_t step, double begin) {
-  std::vector<TimelineRow> rows;
-  const StepTimes times = times_of(shape, step);
-  for (std::int64_t unit = 0; unit < kUnits; ++unit) {
-    const double length = times.total() / kUnits;
-    const double compute = times.compute / kUnits;
-    const double from = begin + static_cast<double>(unit) * length;
-    rows.push_back({0, "collective", "gather", unit, step, from, from + length * 0.5, 1 << 20});
-    rows.push_back({0, "collective", "reduce", unit, step, from + length * 0.55, from + length * 0.9, 1 << 20});
-    rows.push_back({0, "compute", "forward", unit, step, from + length - compute, from + length - compute * 2 / 3, 0});
-    rows.push_back({0, "compute", "backward", unit, step, from + length - compute * 2 / 3, from + length, 0});
+/// A step's operations with all of its traffic on one lane in order, as a run issues them.
+class MadeTimeline {
+ public:
+  MadeTimeline(const Shape& shape, std::int64_t step, double begin)
+      : step_(step), begin_(begin), limit_(shape.has_window ? 2 : 2 * kUnits), transfer_(shape.network.transfer_seconds * kDilation) {}
+
+  std::vector<TimelineRow> of_rank(std::int64_t rank) {
+    rows_.clear();
+    released_.clear();
+    compute_free_ = collective_free_ = begin_;
+    const double forward = times_of({.network = kNetworks[0]}, step_).compute / (3 * kUnits) * (1 + 0.05 * static_cast<double>(rank));
+    double gathered = gather(rank, 0);
+    for (std::int64_t use = 0; use < 2 * kUnits; ++use) {
+      const double mine = gathered;
+      if (use + 1 < 2 * kUnits) gathered = gather(rank, use + 1);
+      const bool is_backward = use >= kUnits;
+      TimelineRow row = at(rank, "compute", is_backward ? "backward" : "forward", use);
+      row.begin_seconds = std::max(compute_free_, mine);
+      row.end_seconds = compute_free_ = row.begin_seconds + forward * (is_backward ? 2 : 1);
+      row.taken_seconds = row.begin_seconds;
+      row.gather_credits_given = 1;
+      row.memory_given_bytes = kUnitBytes;
+      row.reduction_credits_taken = is_backward ? 1 : 0;
+      row.memory_taken_bytes = is_backward ? kUnitBytes : 0;
+      rows_.push_back(row);
+      released_.push_back(row.end_seconds);
+      if (is_backward) reduce(rank, use, row.end_seconds);
+    }
+    return rows_;
   }
-  return rows;
-}
+
+ private:
+  static constexpr std::int64_t kUnitBytes = 1 << 20;
+
+  [[nodiscard]] TimelineRow at(std::int64_t rank, const char* lane, const std::string& kind, std::int64_t use) const {
+    const std::int64_t unit = use < kUnits ? use : 2 * kUnits - 1 - use;
+    return {.rank = rank, .lane = lane, .op = fmt::format("{} h.{}", kind, unit), .unit = unit, .step = step_, .kind = kind};
+  }
+
+  /// Returns when the unit is there.
+  double gather(std::int64_t rank, std::int64_t use) {
+    TimelineRow row = at(rank, "collective", "gather", use);
+    row.taken_seconds = use < limit_ ? begin_ : released_[static_cast<std::size_t>(use - limit_)];
+    row.gather_credits_taken = 1;
+    row.memory_taken_bytes = kUnitBytes;
+    return communicate(row, row.taken_seconds);
+  }
+
+  void reduce(std::int64_t rank, std::int64_t use, double ready) {
+    TimelineRow row = at(rank, "collective", "reduce", use);
+    row.taken_seconds = ready;
+    row.reduction_credits_given = 1;
+    row.memory_given_bytes = kUnitBytes;
+    communicate(row, ready);
+  }
+
+  double communicate(TimelineRow row, double ready) {
+    row.begin_seconds = std::max(collective_free_, ready);
+    row.end_seconds = collective_free_ = row.begin_seconds + transfer_;
+    row.bytes = kUnitBytes / 2;
+    rows_.push_back(row);
+    return row.end_seconds;
+  }
+
+  std::int64_t step_;
+  double begin_;
+  std::int64_t limit_;
+  double transfer_;
+  double compute_free_ = 0;
+  double collective_free_ = 0;
+  std::vector<double> released_;  // by use
+  std::vector<TimelineRow> rows_;
+};
 
 StepRow row_of(const Shape& shape, std::int64_t step) {
   const StepTimes times = times_of(shape, step);
@@ -101,7 +161,12 @@ StepRow row_of(const Shape& shape, std::int64_t step) {
 }
 
 std::vector<RankRow> ranks_of(const StepRow& row, std::int64_t ranks) {
-  return std::vector<RankRow>(static_cast<std::size_t>(ranks), {row.seconds, row.compute_seconds, 0.01, row.memory_peak_bytes});
+  return std::vector<RankRow>(static_cast<std::size_t>(ranks), {.seconds = row.seconds,
+                                                                .compute_seconds = row.compute_seconds,
+                                                                .waiting_seconds = 0.01,
+                                                                .collective_exposed_seconds = row.exposed_communication_seconds,
+                                                                .collective_hidden_seconds = row.hidden_communication_seconds,
+                                                                .memory_peak_bytes = row.memory_peak_bytes});
 }
 
 RecordHead head_of(const Shape& shape, const std::string& name) {
@@ -129,7 +194,8 @@ void write_steps(RunRecord& record, const Shape& shape, std::int64_t steps) {
   for (std::int64_t step = 0; step < steps; ++step) {
     const StepRow row = row_of(shape, step);
     record.append_step(row, ranks_of(row, shape.ranks));
-    if (step == kSteps - 1) record.append_timeline(timeline_of(shape, step, now));
+    for (std::int64_t rank = 0; step == kSteps - 1 && rank < shape.ranks; ++rank)
+      record.append_timeline(MadeTimeline(shape, step, now).of_rank(rank));
     now += row.seconds;
     record.flush();
   }
@@ -186,6 +252,19 @@ void write_demo(const std::string& folder, bool is_faulty) {
       }
     }
   }
+  write_sweep_index(folder + "/index.h5", index);
+}
+
+void write_fit(const std::string& folder) {
+  SweepIndex index{.name = "fit", .title = "How large a batch fits"};
+  index.axes = {{"fsdp.limiter", {"window", "none"}}};
+  index.repeats_minimum = index.repeats_maximum = 6;
+  index.fit = "train.batch";
+  const std::string window = "\"fsdp.limiter\" = \"window\"\n", none = "\"fsdp.limiter\" = \"none\"\n";
+  index.points = {window, none};
+  for (std::int64_t repeat = 0; repeat < 6; ++repeat)
+    index.runs.push_back(write_run(folder, {.network = kNetworks[0], .repeat = repeat}, "window", window));
+  index.trials = {{window, 8, 0, "fits"}, {window, 36, 0, "fits"}, {window, 50, 3, "retries"}, {none, 8, 0, "out of memory"}};
   write_sweep_index(folder + "/index.h5", index);
 }
 
@@ -273,6 +352,7 @@ int main(int argc, char** argv) {
   const std::string_view what = argv[1];
   try {
     if (what == "demo" || what == "faulty") write_demo(argv[2], what == "faulty");
+    if (what == "fit") write_fit(argv[2]);
     if (what == "scaling") write_scaling(argv[2]);
     if (what == "single") write_single(argv[2]);
     if (what == "bench") write_bench(argv[2]);

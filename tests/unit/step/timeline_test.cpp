@@ -74,6 +74,18 @@ TEST(Split, LeavesTheServiceLaneOut) {
   expect_split(split_of({event_of(LaneKind::Service, 0, 100), event_of(kCompute, 1, 2), event_of(kCollective, 2, 4)}), 1, 2, 0);
 }
 
+TEST(Split, CountsEachLaneByItself) {
+  // compute [2, 5); collective [0, 3) and [6, 7); service [4, 9): the lanes' seconds, not their union's.
+  const TimeSplit split =
+      split_of({event_of(kCompute, 2, 5), event_of(kCollective, 0, 3), event_of(kCollective, 6, 7), event_of(LaneKind::Service, 4, 9)});
+  const auto lane = [&](LaneKind kind) { return split.lanes[static_cast<std::size_t>(kind)]; };
+  EXPECT_EQ(lane(kCollective).exposed, Seconds{3});
+  EXPECT_EQ(lane(kCollective).hidden, Seconds{1});
+  EXPECT_EQ(lane(LaneKind::Service).exposed, Seconds{4});
+  EXPECT_EQ(lane(LaneKind::Service).hidden, Seconds{1});
+  EXPECT_EQ(lane(kCompute).exposed + lane(kCompute).hidden, Seconds{0});
+}
+
 TEST(Split, LeavesEventsOfNoTimeOut) {
   expect_split(split_of({event_of(kCompute, 1, 1), event_of(kCollective, 0, 2), event_of(kCompute, 2, 2)}), 0, 2, 0);
 }
@@ -109,8 +121,31 @@ TEST(Split, OfRandomWholeSecondsIsTheCountOfSeconds) {
       exposed += communicates && !computes ? 1 : 0;
       hidden += communicates && computes ? 1 : 0;
     }
-    expect_split(split_of(events), compute, exposed, hidden);
+    const TimeSplit split = split_of(events);
+    expect_split(split, compute, exposed, hidden);
+    for (const LaneKind kind : {kCollective, LaneKind::Service}) {
+      const auto lane = static_cast<std::size_t>(kind);
+      double lane_exposed = 0, lane_hidden = 0;
+      for (std::size_t second = 0; second < 64; ++second) {
+        if (busy[lane][second]) (busy[static_cast<std::size_t>(kCompute)][second] ? lane_hidden : lane_exposed) += 1;
+      }
+      EXPECT_EQ(split.lanes[lane].exposed, Seconds{lane_exposed});
+      EXPECT_EQ(split.lanes[lane].hidden, Seconds{lane_hidden});
+    }
   }
+}
+
+TEST(TakenAt, IsTheIssueOfAnOpUnlessItsLaneWaitsForItsCredits) {
+  StepGraph graph;
+  const PoolId host = graph.add_pool({.name = "host", .capacity = 1});
+  const PoolId lane = graph.add_pool({.name = "lane", .capacity = 1, .side = WaitSide::Lane});
+  for (const PoolId pool : {host, lane}) {
+    Op op = make_op(kCollective, "gather");
+    op.takes = {{.pool = pool}};
+    graph.add(std::move(op));
+  }
+  EXPECT_EQ(taken_at(graph, {.op = {0}, .issued = {1}, .begin = {2}, .end = {3}}), Seconds{1});
+  EXPECT_EQ(taken_at(graph, {.op = {1}, .issued = {1}, .begin = {2}, .end = {3}}), Seconds{2});
 }
 
 TEST(StepRun, LastsFromItsBeginningToItsEnd) {

@@ -44,7 +44,7 @@ class Report(WrittenCase):
         self.assertIn("2 nodes with 1 a100 each, 4096 tokens a node and step, a model of 1.3 billion parameters", sentence)
         self.assertIn("Ethernet 25G falls behind InfiniBand HDR", sentence)
         self.assertIn(sentence, self.page())
-        self.assertEqual(self.page().count("<figure>"), 4)
+        self.assertEqual(self.page().count("<figure>"), 4 + 6)  # and a step of each point
 
     def test_the_slowdown_is_the_one_that_was_written(self):
         # write_records: compute 3.24 j, transfers of 12.96 and 1.296, of which the smaller of 90% and 0.8 compute is hidden; j in [1, 1.02].
@@ -64,6 +64,14 @@ class Report(WrittenCase):
         self.assertIn(f"Left out: {folder}/ethernet-100g_none_4.h5: is incomplete (5 steps so far).", output)
         self.assertIn("ethernet-100g_none_4.h5", self.page())
 
+    def test_what_fits_has_a_figure_and_a_column(self):
+        output = self.report(self.write("fit", "fit")).stdout
+        self.assertIn("fit", self.figures())
+        self.assertRegex(output, r"(?m)^fsdp.limiter +train.batch that fits +runs ")
+        self.assertRegex(output, r"(?m)^window +36 +6 ")
+        self.assertRegex(output, r"(?m)^none +none +0 ")
+        self.assertIn("fsdp.limiter=none: nothing fits: out of memory at 8.", output)
+
     def test_a_scaling_sweep_has_its_efficiency(self):
         output = self.report(self.write("scaling", "scaling")).stdout
         self.assertIn("efficiency", self.figures())
@@ -75,6 +83,9 @@ class Report(WrittenCase):
         self.assertIn("60 steps on 2 ranks", output)
         self.assertIn("bits a byte on held-out text", output)
         self.assertIn("s by the wall clock, ", output)
+        self.assertTrue((self.out / "timeline.trace.json").is_file())
+        self.assertIn("wall clock [", self.page())
+        self.assertIn("emulated [", self.page())
 
     def test_a_benchmark(self):
         output = self.report(self.write("bench", "bench.h5")).stdout

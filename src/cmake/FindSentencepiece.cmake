@@ -1,0 +1,11 @@
+# The sentencepiece library and its trainer; defines twinax_sentencepiece where it is found.
+find_path(Sentencepiece_INCLUDE_DIR sentencepiece_trainer.h)
+find_library(Sentencepiece_LIBRARY sentencepiece)
+find_library(Sentencepiece_TRAIN_LIBRARY sentencepiece_train)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Sentencepiece REQUIRED_VARS Sentencepiece_LIBRARY Sentencepiece_TRAIN_LIBRARY Sentencepiece_INCLUDE_DIR)
+if(Sentencepiece_FOUND AND NOT TARGET twinax_sentencepiece)
+  add_library(twinax_sentencepiece INTERFACE)
+  target_include_directories(twinax_sentencepiece SYSTEM INTERFACE ${Sentencepiece_INCLUDE_DIR})
+  target_link_libraries(twinax_sentencepiece INTERFACE ${Sentencepiece_TRAIN_LIBRARY} ${Sentencepiece_LIBRARY})
+endif()

@@ -1,0 +1,70 @@
+"""A sweep that looks for the largest value that fits runs its points with it, says what was tried, and goes on where it stopped."""
+import unittest
+
+import h5py
+
+from command import BINARY, EXPERIMENT, SMALL, CommandTest, run
+
+SWEEP = """base = "{base}"
+[sweep]
+repeats = 6
+warmup_steps = 0
+fit = {{ key = "train.global_batch", minimum = 2, maximum = {maximum}, steps = 1 }}
+[axes]
+"fsdp.limiter" = ["window", "none"]
+"""
+
+
+class Fit(CommandTest):
+    def sweep(self, maximum, *sets):
+        file = self.folder / "fit.toml"
+        file.write_text(SWEEP.format(base=EXPERIMENT, maximum=maximum))
+        settings = {**SMALL, "data.path": self.text, "net.transport": "loopback", "train.steps": 1}
+        words = [word for key, value in settings.items() if key != "train.global_batch" for word in ("--set", f"{key}={value}")]
+        words += [word for assignment in sets for word in ("--set", assignment)]
+        return run([BINARY, "sweep", file, "--out", self.folder / "out", "--ranks", 2, "--quiet", *words])
+
+    def index(self):
+        with h5py.File(self.folder / "out" / "index.h5") as file:
+            trials = list(zip(file["trials/point"][:], file["trials/value"][:], file["trials/outcome"][:]))
+            return file.attrs["fit"], trials, [name.decode() for name in file["runs/file"][:]]
+
+    def test_with_memory_for_all_it_is_the_maximum(self):
+        result = self.sweep(5)
+        self.assertEqual(result.code, 0, result.err)
+        key, trials, runs = self.index()
+        self.assertEqual(key, b"train.global_batch")
+        points = [b'"fsdp.limiter" = "window"\n', b'"fsdp.limiter" = "none"\n']
+        self.assertEqual(trials, [(point, value, b"fits") for point in points for value in (2, 4, 5)])
+        self.assertEqual(len(runs), 12)
+        for name in runs:
+            with h5py.File(self.folder / "out" / name) as file:
+                self.assertIn("global_batch = 5\n", file["config"][()].decode())
+                self.assertEqual(len(file["steps/seconds"]), 1)
+        again = self.sweep(5)
+        self.assertEqual(again.code, 0, again.err)
+        self.assertNotIn("fits", again.err, "the records say what fits: nothing is tried again")
+        self.assertEqual(self.index(), (key, trials, runs))
+
+    def test_a_budget_bounds_what_fits_and_a_point_without_room_is_a_result(self):
+        # Without a limiter all gathers of a step are alive at once: less is left for the batch.
+        result = self.sweep(4096, "memory.budget=8MiB", "model.layers=6", "fsdp.prefetch=8")
+        self.assertEqual(result.code, 0, result.err)
+        _, trials, runs = self.index()
+        fits = {}
+        for point, value, outcome in trials:
+            fits.setdefault(point.decode().split('"')[3], []).append((int(value), outcome))
+        for limiter, tried in fits.items():
+            best = max((value for value, outcome in tried if outcome == b"fits"), default=0)
+            self.assertTrue(all(value > best for value, outcome in tried if outcome != b"fits"), (limiter, tried))
+            self.assertTrue(any(outcome != b"fits" for _, outcome in tried), (limiter, tried))
+            self.assertEqual(len([name for name in runs if name.startswith(limiter)]), 6 if best else 0)
+            fits[limiter] = best
+        self.assertGreater(fits["window"], fits["none"])
+
+    def test_a_range_without_values_is_refused(self):
+        self.assert_refused(self.sweep(1), "sweep.fit goes from minimum = 2 to maximum = 1: the maximum must be set, and not below the minimum")
+
+
+if __name__ == "__main__":
+    unittest.main()
