@@ -62,6 +62,13 @@ class Fit(CommandTest):
             fits[limiter] = best
         self.assertGreater(fits["window"], fits["none"])
 
+    def test_points_that_never_fit_are_results_too(self):
+        result = self.sweep(4, "memory.budget=1MiB")
+        self.assertEqual(result.code, 0, result.err)
+        _, trials, runs = self.index()
+        self.assertEqual([(value, outcome) for _, value, outcome in trials], [(2, b"out of memory"), (2, b"out of memory")])
+        self.assertEqual(runs, [])
+
     def test_a_range_without_values_is_refused(self):
         self.assert_refused(self.sweep(1), "sweep.fit goes from minimum = 2 to maximum = 1: the maximum must be set, and not below the minimum")
 
