@@ -14,6 +14,20 @@ Strategy parse_strategy(std::string_view text) {
   throw InvalidArgument("the sharding strategy \"" + std::string(text) + "\" is not known: full, keep, hybrid or replicate");
 }
 
+const char* to_text(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::Full:
+      return "full";
+    case Strategy::Keep:
+      return "keep";
+    case Strategy::Hybrid:
+      return "hybrid";
+    case Strategy::Replicate:
+      return "replicate";
+  }
+  return "?";
+}
+
 Accumulate parse_accumulate(std::string_view text) {
   if (text == "reduce") return Accumulate::Reduce;
   if (text == "local") return Accumulate::Local;

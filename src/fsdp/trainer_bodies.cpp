@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "twinax/base/error.hpp"
+#include "twinax/fsdp/state_bytes.hpp"
 #include "twinax/tensor/kernels.hpp"
 
 namespace twinax::fsdp {
@@ -25,6 +26,7 @@ TrainerBodies::TrainerBodies(nn::Model<float>& model, const RankGroups& groups, 
                            .gradients = &arena.resource("sharded gradients"),
                            .moments = &arena.resource("optimizer state"),
                            .residuals = &arena.resource("error feedback")};
+  check_state_fits(plan_, arena);
   std::int64_t largest = 0;
   for (std::size_t u = 0; u < model.units().size(); ++u) {
     flats_.emplace_back(model.units()[u], u, options_.seed, plan_.shards(), all_.group().index % plan_.shards(), memory);
@@ -35,16 +37,9 @@ TrainerBodies::TrainerBodies(nn::Model<float>& model, const RankGroups& groups, 
 }
 
 void TrainerBodies::make_feedback(std::pmr::memory_resource& memory) {
-  // One level of a sum is compressed: over the replicas if there are any, else over the shards.
-  const bool has_replicas = plan_.replicas() > 1;
-  if (plan_.ranks == 1 || (has_replicas ? plan_.replicas_reduce_in() : plan_.shards_reduce_in()) != Dtype::Int8) return;
-  for (const FlatParameter& parameter : flats_) {
-    if (has_replicas) {
-      feedback_.emplace_back(parameter.layout().shard, plan_.replicas(), &memory);
-    } else {
-      feedback_.emplace_back(parameter.layout().padded, plan_.shards(), &memory);
-    }
-  }
+  if (residual_values(plan_, 0) == 0) return;
+  const int pieces = plan_.replicas() > 1 ? plan_.replicas() : plan_.shards();
+  for (std::size_t u = 0; u < flats_.size(); ++u) feedback_.emplace_back(residual_values(plan_, u), pieces, &memory);
 }
 
 void TrainerBodies::correct(int unit, std::span<float> gradients) {

@@ -135,9 +135,16 @@ struct Arena::State {
     std::string text = is_over ? "out of the memory budget of " + for_people(Bytes{budget}) + " (memory.budget): " : "out of memory: ";
     text += "\"" + ask.holder + "\" takes " + for_people(ask.size) + " more; " + for_people(Bytes{blocks.allocated()}) + " are held, in " +
             for_people(Bytes{reserved}) + " that are left when all that was cached is given back";
+    const std::string holders = holders_text();
+    return holders.empty() ? text : text + ": " + holders;
+  }
+
+  /// Under the lock.
+  [[nodiscard]] std::string holders_text() const {
+    std::string text;
     const auto holders = blocks.holders();
     for (std::size_t i = 0; i < std::min(holders.size(), kNamed); ++i) {
-      text += (i == 0 ? ": " : ", ") + holders[i].first + " " + for_people(holders[i].second);
+      text += (i == 0 ? "" : ", ") + holders[i].first + " " + for_people(holders[i].second);
     }
     if (holders.size() > kNamed) text += ", and " + std::to_string(holders.size() - kNamed) + " more";
     return text;
@@ -254,6 +261,11 @@ Bytes Arena::not_in_common() const {
 
 Bytes Arena::budget() const {
   return {state_->budget};
+}
+
+std::string Arena::holders() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->holders_text();
 }
 
 void Arena::reset_use() {

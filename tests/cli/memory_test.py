@@ -31,6 +31,20 @@ class Memory(CommandTest):
                 result = self.train(ranks, transport, memory__budget="1MiB")
                 self.assert_refused(result, "out of the memory budget of 1.05 MB (memory.budget)", "activations", "takes")
 
+    def test_a_replica_that_does_not_fit_is_refused_where_its_shards_train(self):
+        for transport, ranks in TRANSPORTS:
+            with self.subTest(transport=transport):
+                path = self.folder / f"{transport}_full.h5"
+                deep = {"model__layers": 24, "train__steps": 2, "train__global_batch": 2}
+                self.assertEqual(self.train(ranks, transport, record__path=path, **deep).code, 0)
+                _, steps = self.record_of(None, path)
+                budget = f"{-(-max(steps['reserved_peak_bytes']) // 1024) + 256}KiB"
+                full = self.train(ranks, transport, memory__budget=budget, **deep)
+                self.assertEqual(full.code, 0, full.err)
+                result = self.train(ranks, transport, fsdp__strategy="replicate", memory__budget=budget, **deep)
+                self.assert_refused(result, "(memory.budget): by the strategy replicate a rank keeps", "parameters", "gradients", "optimizer state",
+                                    "activations", "by full, over 2 ranks, it would be")  # fmt: skip
+
     def test_a_limiter_that_could_hold_no_unit_is_refused_at_start(self):
         for transport, ranks in TRANSPORTS:
             with self.subTest(transport=transport):

@@ -29,6 +29,8 @@ enum class BackwardPrefetch : std::uint8_t {
 
 /// Reads "full", "keep", "hybrid" or "replicate". Throws InvalidArgument.
 [[nodiscard]] Strategy parse_strategy(std::string_view text);
+/// The name that parse_strategy reads.
+[[nodiscard]] const char* to_text(Strategy strategy);
 /// Reads "reduce" or "local". Throws InvalidArgument.
 [[nodiscard]] Accumulate parse_accumulate(std::string_view text);
 /// Reads "pre" or "post". Throws InvalidArgument.
