@@ -175,6 +175,12 @@ def _curves(drawing: _Drawing, timeline: StepTimeline, ranks: list[int], title: 
     drawing.y += CURVE + 10
 
 
+def limit_of(fsdp: dict[str, object]) -> int:
+    """How many units the limiter lets out at once, for gathers and reductions each; 0 where it bounds no count of both."""
+    keeps = fsdp.get("strategy") == "keep" or fsdp.get("accumulate") == "local"
+    return int(str(fsdp.get("limit", 0))) if fsdp.get("limiter") in ("window", "block", "pingpong") and not keeps else 0
+
+
 def svg(timeline: StepTimeline) -> str:
     """The drawing."""
     record, ranks = timeline.record, timeline.ranks[:MOST_RANKS]
@@ -186,11 +192,10 @@ def svg(timeline: StepTimeline) -> str:
     top = drawing.y
     _lanes(drawing, timeline, ranks)
     if timeline.has_flight:
-        fsdp = record.config.get("fsdp", {})
-        credit = words.bytes_ if fsdp.get("limiter") == "bytes" else lambda value: f"{value:.0f}"
-        has_credits = any(event.takes[what] for event in timeline.events for what in ("gather_credits", "reduction_credits"))
-        limit = int(fsdp.get("limit", 0)) if fsdp.get("limiter") in ("window", "block", "pingpong") and has_credits else 0
-        _curves(drawing, timeline, ranks, "credits", {"gather_credits": ORANGE, "reduction_credits": VERMILION}, credit, limit)
+        drawn = {"gather_credits": ORANGE, "reduction_credits": VERMILION}
+        has_credits = any(event.takes[what] for event in timeline.events for what in drawn)
+        limit = limit_of(record.config.get("fsdp", {})) if has_credits else 0
+        _curves(drawing, timeline, ranks, "credits", drawn, lambda value: f"{value:.0f}", limit)
         _curves(drawing, timeline, ranks, "memory", {"memory": BLUE}, words.bytes_)
     scale, _ = words.unit_of(timeline.duration, words.TIME_UNITS)
     lines = [

@@ -79,7 +79,8 @@ void BenchSession::decide_network(const std::string& command) {
     rate = measure_rate(world_, request);
   }
   agree(world_, [&] {
-    if (config_.real("emulate.parameters") > 0) parameters = Workload(config_, world_.size(), world_.rank()).parameters();
+    step::Arena arena;
+    if (config_.real("emulate.parameters") > 0) parameters = Workload(config_, world_.size(), world_.rank(), arena).parameters();
     emulation_ = make_emulation(config_, rate);
     place_ = {.ranks = world_.size(), .ranks_per_node = ranks_per_node(config_, world_, world_.size())};
     profile_ = make_profile(config_, emulation_, parameters, nodes_of(place_));

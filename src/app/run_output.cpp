@@ -59,7 +59,11 @@ std::string flags_of(const net::World& world, int ranks) {
 
 RunOutput::RunOutput(net::World& world, const RunRequest& request, const RunSummary& summary, const std::string& choices, int ranks,
                      int ranks_per_node)
-    : clock_(world.clock()), pause_(request.config.seconds("record.flush_seconds")), start_(clock_.now()), flushed_(start_) {
+    : clock_(world.clock()),
+      pause_(request.config.seconds("record.flush_seconds")),
+      start_(clock_.now()),
+      flushed_(start_),
+      flags_(flags_of(world, ranks)) {
   const std::string& path = request.config.text("record.path");
   if (path.empty()) return;
   record_ =
@@ -86,6 +90,11 @@ void RunOutput::on_evaluation(const record::EvaluationRow& row) {
 
 void RunOutput::on_timeline(const fsdp::BuiltStep& built, std::span<const step::RankTimeline> timelines) {
   if (record_) record_->append_timeline(timeline_rows(built, timelines, start_));
+}
+
+void RunOutput::add_flag(const std::string& flag) {
+  flags_ += (flags_.empty() ? "" : " ") + flag;
+  if (record_) record_->set_flags(flags_);
 }
 
 void RunOutput::finish(std::span<const std::int64_t> sent, std::span<const record::DeviceRow> devices, double drift) {

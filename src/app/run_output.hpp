@@ -24,6 +24,8 @@ class RunOutput {
   void on_step(const record::StepRow& row, const std::vector<record::RankRow>& ranks);
   void on_evaluation(const record::EvaluationRow& row);
   void on_timeline(const fsdp::BuiltStep& built, std::span<const step::RankTimeline> timelines);
+  /// Adds a word to what a reader must know.
+  void add_flag(const std::string& flag);
   /// Closes the record; `sent` are the bytes of all links, `drift` how far the machine's rate is from the dilation's.
   void finish(std::span<const std::int64_t> sent, std::span<const record::DeviceRow> devices, double drift);
 
@@ -33,6 +35,7 @@ class RunOutput {
   Seconds pause_;
   Seconds start_;
   Seconds flushed_;
+  std::string flags_;
   std::unique_ptr<record::RunRecord> record_;
 };
 

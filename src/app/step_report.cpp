@@ -81,6 +81,11 @@ record::StepRow fold(std::int64_t step, const fsdp::StepOutcome& outcome, std::s
   row.in_flight_peak = whole(largest(ranks, &RankFigures::in_flight_units));
   row.in_flight_bytes_peak = whole(largest(ranks, &RankFigures::in_flight_bytes));
   row.reductions_peak = whole(largest(ranks, &RankFigures::reductions));
+  row.allocated_peak_bytes = whole(largest(ranks, &RankFigures::allocated_bytes));
+  row.active_peak_bytes = whole(largest(ranks, &RankFigures::active_bytes));
+  row.reserved_peak_bytes = whole(largest(ranks, &RankFigures::reserved_bytes));
+  row.allocator_retries = whole(sum(ranks, &RankFigures::retries));
+  row.allocator_stalled_seconds = largest(ranks, &RankFigures::stalled_s);
   return row;
 }
 
@@ -126,7 +131,7 @@ std::vector<record::TimelineRow> timeline_rows(const fsdp::BuiltStep& built, std
                       .end_seconds = (event.end - start).value,
                       .bytes = op.bytes.value,
                       .kind = name_of(op.kind),
-                      .taken_seconds = (event.issued - start).value,
+                      .taken_seconds = (taken_at(graph, event) - start).value,
                       .memory_taken_bytes = memory_of(graph, op.produces),
                       .memory_given_bytes = memory_of(graph, op.releases),
                       .gather_credits_taken = credits_of(op.takes, built.gathered),

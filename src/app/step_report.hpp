@@ -32,6 +32,11 @@ struct RankFigures {
   double in_flight_units = 0;
   double in_flight_bytes = 0;
   double reductions = 0;
+  double allocated_bytes = 0;
+  double active_bytes = 0;
+  double reserved_bytes = 0;
+  double retries = 0;
+  double stalled_s = 0;
   double bytes_between_nodes = 0;
   double bytes_in_node = 0;
 };

@@ -101,6 +101,7 @@ class Sweep {
         const std::string path = path_of(p, repeat).string();
         if (!record::is_complete_record(path)) continue;
         const record::RecordFacts facts = record::read_record(path);
+        if (facts.flags.find("out_of_budget") != std::string::npos) continue;  // a result of its point, which is found again
         const std::optional<std::int64_t> fitted = fitted_in(facts);
         const bool same = (!file_.fit || (fitted && fitted_[p].value_or(*fitted) == *fitted)) &&
                           facts.config_toml == config_at(p, repeat, fitted).to_toml() &&
@@ -186,8 +187,7 @@ class Sweep {
     Trial trial;
     try {
       summary = run_training(world_, request, nullptr);
-    } catch (const OutOfBudget& error) {
-      trial.out_of_memory = error.what();
+      trial.out_of_memory = summary.out_of_budget;
     } catch (const AgreedOutOfBudget& error) {
       trial.out_of_memory = error.what();
     }

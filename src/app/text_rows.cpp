@@ -125,9 +125,9 @@ std::int64_t TextRows::held_out_bytes(std::int64_t row) const {
 }
 
 std::unique_ptr<nn::Model<float>> make_model(const ModelShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul,
-                                             bool checkpoints) {
-  if (const auto* t5 = std::get_if<nn::T5Shape>(&shape)) return nn::make_t5<float>(*t5, max_sequences, matmul, checkpoints);
-  return nn::make_gpt<float>(std::get<nn::GptShape>(shape), max_sequences, matmul, checkpoints);
+                                             const nn::ModelMemory& memory, bool checkpoints) {
+  if (const auto* t5 = std::get_if<nn::T5Shape>(&shape)) return nn::make_t5<float>(*t5, max_sequences, matmul, memory, checkpoints);
+  return nn::make_gpt<float>(std::get<nn::GptShape>(shape), max_sequences, matmul, memory, checkpoints);
 }
 
 }  // namespace twinax::app

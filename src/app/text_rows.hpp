@@ -57,8 +57,8 @@ class TextRows {
   std::optional<data::SpanCorruption> corruption_;
 };
 
-/// Makes a model of the shape for up to `max_sequences` sequences at once; `matmul` is borrowed, `checkpoints` as make_gpt's.
+/// Makes a model of the shape for up to `max_sequences` sequences at once; `matmul` is borrowed, the rest as make_gpt's.
 [[nodiscard]] std::unique_ptr<nn::Model<float>> make_model(const ModelShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul,
-                                                           bool checkpoints);
+                                                           const nn::ModelMemory& memory, bool checkpoints);
 
 }  // namespace twinax::app

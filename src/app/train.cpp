@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "twinax/base/log.hpp"
 #include "twinax/base/units_text.hpp"
 #include "twinax/record/read_record.hpp"
 
@@ -63,6 +64,10 @@ int train_command(const TrainArguments& arguments, const Invocation& invocation)
     if (world.rank() == 0) observer.emplace(world.clock(), request.config.integer("train.steps"), arguments.quiet);
     const RunSummary summary = run_training(world, request, observer ? &*observer : nullptr);
     observer.reset();
+    if (!summary.out_of_budget.empty()) {
+      if (world.rank() == 0) log_error(summary.out_of_budget);
+      return 1;
+    }
     if (world.rank() == 0) print_summary(request, summary);
     return 0;
   });

@@ -21,42 +21,13 @@
 #include "app/links.hpp"
 #include "app/run_output.hpp"
 #include "app/step_report.hpp"
+#include "app/trainer_options.hpp"
 #include "app/workload.hpp"
 
 namespace twinax::app {
 namespace {
 
 constexpr int kMeasurements = 5;  // of which the median counts
-
-Dtype wire_of(const std::string& text) {
-  return text == "bf16" ? Dtype::Bf16 : text == "int8" ? Dtype::Int8 : Dtype::Fp32;
-}
-
-fsdp::TrainerOptions trainer_options(const Config& config, const Workload& workload) {
-  fsdp::TrainerOptions options;
-  options.strategy = fsdp::parse_strategy(config.text("fsdp.strategy"));
-  options.limiter = fsdp::parse_limiter(config.text("fsdp.limiter"));
-  options.limit = config.integer("fsdp.limit");
-  options.prefetch = config.integer("fsdp.prefetch");
-  options.backward_prefetch = fsdp::parse_backward_prefetch(config.text("fsdp.backward_prefetch"));
-  options.accumulate = fsdp::parse_accumulate(config.text("fsdp.accumulate"));
-  options.checkpoint = config.flag("fsdp.checkpoint");
-  options.wire = wire_of(config.text("fsdp.wire"));
-  if (const std::string& wire = config.text("fsdp.reduce_wire"); wire != "same") options.reduce_wire = wire_of(wire);
-  options.seed = static_cast<std::uint64_t>(config.integer("train.seed"));
-  options.micro_batch = workload.micro_batch();
-  options.micro_batches = workload.micro_batches();
-  options.optimizer = {.learning_rate = config.real("optimizer.learning_rate"),
-                       .final_learning_rate_share = config.real("optimizer.final_learning_rate_share"),
-                       .warmup_steps = config.integer("optimizer.warmup_steps"),
-                       .steps = config.integer("train.steps"),
-                       .beta1 = config.real("optimizer.beta1"),
-                       .beta2 = config.real("optimizer.beta2"),
-                       .epsilon = config.real("optimizer.epsilon"),
-                       .weight_decay = config.real("optimizer.weight_decay"),
-                       .clip_norm = config.real("optimizer.clip_norm")};
-  return options;
-}
 
 /// The median over the group of each rank's rate.
 FlopsPerSecond median_rate(collective::Collectives& control, const fsdp::ComputeTimes& times) {
@@ -119,7 +90,8 @@ struct Network {
 /// One run on one of the ranks that take part.
 class TrainingRun {
  public:
-  TrainingRun(net::World& world, const RunRequest& request, Prepared& prepared, const Network& network, Links& links, RunObserver* observer)
+  TrainingRun(net::World& world, const RunRequest& request, Prepared& prepared, const Network& network, Links& links, step::Arena& arena,
+              RunObserver* observer)
       : world_(world),
         request_(request),
         config_(request.config),
@@ -128,7 +100,8 @@ class TrainingRun {
         network_(network),
         links_(links),
         devices_(world, config_, group()),
-        arena_(links.heap()),
+        arena_(arena),
+        common_(arena, links.heap()),
         executor_(world.clock(), arena_, {&world.activities()[0], &world.activities()[1], &world.activities()[2]},
                   [&world](const std::exception_ptr& error) { world.fail(error); }),
         trainer_(prepared_.workload.model(), links_.groups(), executor_, trainer_options(config_, prepared_.workload)) {
@@ -154,9 +127,14 @@ class TrainingRun {
   }
 
   RunSummary run() {
-    if (!request_.dump.empty()) write_dump(request_.dump, trainer_, prepared_.workload, is_root());
-    const std::int64_t steps = config_.integer("train.steps");
-    for (std::int64_t s = 0; s < steps; ++s) train_step(s, steps);
+    try {
+      if (!request_.dump.empty()) write_dump(request_.dump, trainer_, prepared_.workload, is_root());
+      const std::int64_t steps = config_.integer("train.steps");
+      for (std::int64_t s = 0; s < steps; ++s) train_step(s, steps);
+    } catch (const fsdp::StepOutOfBudget& shortage) {
+      summary_.out_of_budget = shortage.what();
+      if (is_root()) output_->add_flag("out_of_budget");
+    }
     finish();
     return summary_;
   }
@@ -193,6 +171,7 @@ class TrainingRun {
   }
 
   [[nodiscard]] RankFigures figures_of(const fsdp::StepOutcome& outcome) const {
+    const step::MemoryUse& memory = outcome.run.memory;
     const step::TimeSplit split = step::split(trainer_.built().graph, outcome.run.events);
     const step::LaneSplit collective = split.lanes[static_cast<std::size_t>(step::LaneKind::Collective)];
     const step::LaneSplit service = split.lanes[static_cast<std::size_t>(step::LaneKind::Service)];
@@ -209,7 +188,12 @@ class TrainingRun {
                         .flops = prepared_.workload.step_flops().value,
                         .hardware_flops = prepared_.workload.step_flops().value * recomputation_,
                         .memory_bytes = static_cast<double>((trainer_.state_bytes() + outcome.run.buffers_peak).value),
-                        .in_flight_bytes = static_cast<double>(outcome.run.buffers_peak.value)};
+                        .in_flight_bytes = static_cast<double>(outcome.run.buffers_peak.value),
+                        .allocated_bytes = static_cast<double>(memory.allocated_peak.value),
+                        .active_bytes = static_cast<double>(memory.active_peak.value),
+                        .reserved_bytes = static_cast<double>(memory.reserved_peak.value),
+                        .retries = static_cast<double>(memory.retries),
+                        .stalled_s = memory.stalled.value};
     if (const auto& pool = trainer_.built().gathered) figures.in_flight_units = static_cast<double>(outcome.run.pool_peaks[pool->index]);
     if (const auto& pool = trainer_.built().reductions) figures.reductions = static_cast<double>(outcome.run.pool_peaks[pool->index]);
     return figures;
@@ -254,16 +238,17 @@ class TrainingRun {
     const std::vector<std::int64_t> sent = links_.all_sent();
     if (!is_root()) return;
     warn_about_wires(config_, hosts_of_members(), devices, sent);
-    if (links_.heap() != nullptr && arena_.from_system() > Bytes{0}) {
+    if (links_.heap() != nullptr && arena_.not_in_common() > Bytes{0}) {
       log_warn(fmt::format("{} of gathered units and gradients did not fit the memory that ranks have in common: collectives copied them",
-                           for_people(arena_.from_system())));
+                           for_people(arena_.not_in_common())));
     }
-    if (!request_.trace.empty()) write_trace(request_.trace, trainer_.built().graph, last_timelines_);
+    if (!request_.trace.empty() && !last_timelines_.empty()) write_trace(request_.trace, trainer_.built().graph, last_timelines_);
+    output_->finish(sent, device_rows(devices), drift());
+    if (seconds_.empty()) return;
     std::vector<double> kept(seconds_.begin() + std::min<std::ptrdiff_t>(request_.warmup_steps, std::ssize(seconds_) - 1), seconds_.end());
     const auto middle = kept.begin() + static_cast<std::ptrdiff_t>(kept.size() / 2);
     std::nth_element(kept.begin(), middle, kept.end());
     summary_.median_step = {*middle};
-    output_->finish(sent, device_rows(devices), drift());
   }
 
   net::World& world_;
@@ -274,7 +259,8 @@ class TrainingRun {
   const Network& network_;
   Links& links_;
   DeviceWatch devices_;
-  step::Arena arena_;
+  step::Arena& arena_;
+  step::CommonMemory common_;  // before the executor, whose buffers are there
   step::LiveExecutor executor_;
   fsdp::Trainer trainer_;
   Seconds lower_bound_{0};
@@ -347,9 +333,10 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
   // Ranks that do not take part go through the same agreements, so that an error of any rank ends the run on all.
   const collective::Group group = group_of(world, request);
   const bool takes_part = group.index >= 0;
+  step::Arena arena(request.config.bytes("memory.budget"));
   std::optional<Workload> workload;
   agree(world, [&] {
-    if (takes_part) workload.emplace(request.config, group.size(), group.index);
+    if (takes_part) workload.emplace(request.config, group.size(), group.index, arena);
   });
   std::optional<Prepared> prepared;
   if (takes_part) prepared.emplace(world, request, *workload, group);
@@ -365,28 +352,21 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
   Links links(world, request.config, group, network.profile, wanted);
   std::optional<TrainingRun> run;
   agree(world, [&] {
-    if (takes_part) run.emplace(world, request, *prepared, network, links, observer);
+    if (takes_part) run.emplace(world, request, *prepared, network, links, arena, observer);
     if (takes_part) run->open_output();
   });
   RunSummary summary;
-  std::exception_ptr out_of_budget;
-  try {
-    if (takes_part) summary = run->run();
-  } catch (const OutOfBudget&) {
-    out_of_budget = std::current_exception();
-  } catch (const AgreedOutOfBudget&) {
-    out_of_budget = std::current_exception();
-  }
+  if (takes_part) summary = run->run();
   world.sleep_barrier();
-  if (out_of_budget) std::rethrow_exception(out_of_budget);
   return summary;
 }
 
 FlopsPerSecond measure_rate(net::World& world, const RunRequest& request) {
   const collective::Group group = group_of(world, request);
+  step::Arena arena;  // without the budget: a point of a sweep that doesn't fit is a result, and not the end of it
   std::optional<Workload> workload;
   agree(world, [&] {
-    if (group.index >= 0) workload.emplace(request.config, group.size(), group.index);
+    if (group.index >= 0) workload.emplace(request.config, group.size(), group.index, arena);
   });
   FlopsPerSecond rate{0};
   if (workload) rate = steady_rate(world, request, *workload, group);

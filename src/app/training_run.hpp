@@ -53,11 +53,13 @@ struct RunSummary {
   Seconds median_step{0};
   std::int64_t allocator_retries = 0;  ///< over all ranks and steps
   std::string stands_for;
-  std::string choices;  ///< as agreed
+  std::string choices;        ///< as agreed
+  std::string out_of_budget;  ///< on all ranks that took part: why the run ended before its last step; empty if it didn't
 };
 
-/// Trains as the request says. Collective on the world: ranks that do not take part sleep until it is over. Where the ranks that take part
-/// run out of their memory budget, they throw OutOfBudget or AgreedOutOfBudget, and the world can be used further.
+/// Trains as the request says. Collective on the world: ranks that do not take part sleep until it is over. Where a rank's memory budget
+/// doesn't hold what it begins with, all throw AgreedOutOfBudget; where it doesn't hold a step, the run ends and says so. The world can be
+/// used further.
 RunSummary run_training(net::World& world, const RunRequest& request, RunObserver* observer);
 
 /// The rate at which the ranks compute the request's model, all at once and without communication: the median over those that take part.

@@ -9,7 +9,7 @@
 
 namespace twinax::app {
 
-Workload::Workload(const Config& config, int ranks, int index)
+Workload::Workload(const Config& config, int ranks, int index, step::Arena& arena)
     : ranks_(ranks),
       index_(index),
       global_batch_(config.integer("train.global_batch")),
@@ -27,7 +27,9 @@ Workload::Workload(const Config& config, int ranks, int index)
   micro_batches_ = (largest + micro_batch_ - 1) / micro_batch_;
   const std::int64_t wanted = config.integer("train.evaluate_sequences");
   evaluated_ = wanted == 0 ? rows_.held_out_rows() : std::min(wanted, rows_.held_out_rows());
-  model_ = make_model(rows_.shape(), micro_batch_, matmul_, config.flag("fsdp.checkpoint"));
+  model_ = make_model(rows_.shape(), micro_batch_, matmul_,
+                      {.activations = &arena.resource("activations"), .workspaces = &arena.resource("workspaces")},
+                      config.flag("fsdp.checkpoint"));
 }
 
 std::int64_t Workload::heads() const {

@@ -19,8 +19,9 @@ namespace twinax::app {
 /// What one rank computes in a run: its model, its share of the data, cut into micro-batches.
 class Workload {
  public:
-  /// Not collective. Throws ConfigError or FileError about the model's shape, the text, or more ranks than there are sequences of tokens.
-  Workload(const Config& config, int ranks, int index);
+  /// Not collective. The model's memory comes from `arena`. Throws ConfigError or FileError about the model's shape, the text, or more
+  /// ranks than there are sequences of tokens.
+  Workload(const Config& config, int ranks, int index, step::Arena& arena);
 
   [[nodiscard]] nn::Model<float>& model() { return *model_; }
   [[nodiscard]] tensor::Matmul& matmul() { return matmul_; }

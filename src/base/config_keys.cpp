@@ -61,15 +61,22 @@ std::vector<KeyDeclaration> work_keys() {
   };
 }
 
-/// How it is run.
-std::vector<KeyDeclaration> run_keys() {
+/// How it is trained.
+std::vector<KeyDeclaration> training_keys() {
   return {
       text("fsdp.strategy", "full",
            "full: parameters, gradients and optimizer sharded; keep: the same, gathered once a step; hybrid: sharded inside nodes, "
            "replicated between them; replicate: all on every rank",
            {"full", "keep", "hybrid", "replicate"}),
-      text("fsdp.limiter", "window", "what bounds the gathered units in flight; none = unlimited", {"none", "window"}),
-      integer("fsdp.limit", "2", 1, 1e6, "gathered units in flight at most, under the window limiter"),
+      text(
+          "fsdp.limiter", "window",
+          "what bounds gathered units and gradients in flight: window: one more as one is released; block: the next when all are released; "
+          "bytes: a window of bytes; pingpong: a window of buffers made once",
+          {"none", "window", "block", "bytes", "pingpong"}),
+      integer("fsdp.limit", "2", 1, 1e6, "units of a window, a block or ping-pong, for gathers and gradients each"),
+      quantity(KeyType::Bytes, "fsdp.limit_bytes", "1GiB", 1, kAny, "memory of a limiter by bytes, for gathers and gradients each"),
+      text("fsdp.limiter_side", "host", "who waits for the limiter: the host's issuing thread, or the lane while the host runs on",
+           {"host", "lane"}),
       integer("fsdp.prefetch", "1", 0, 1e6, "units gathered ahead of the one that is computed"),
       text("fsdp.backward_prefetch", "pre",
            "the next backward's unit is gathered before (pre) or after (post) this one's gradients are reduced", {"pre", "post"}),
@@ -83,6 +90,9 @@ std::vector<KeyDeclaration> run_keys() {
            "alone) holds 4 bytes more for each gradient that a rank sends",
            {"same", "fp32", "bf16", "int8"}),
 
+      quantity(KeyType::Bytes, "memory.budget", "0B", 0, kAny,
+               "memory that a rank's tensors may have from the system, cached blocks included; 0B = as much as there is"),
+
       real("optimizer.learning_rate", "0.001", 0, 1000, "AdamW's peak rate, after the warm-up"),
       real("optimizer.final_learning_rate_share", "0.1", 0, 1, "the cosine schedule ends at this share of the peak rate"),
       integer("optimizer.warmup_steps", "20", 0, kAny, "steps of linear warm-up"),
@@ -91,7 +101,12 @@ std::vector<KeyDeclaration> run_keys() {
       real("optimizer.epsilon", "1e-08", 1e-30, 1, "added to the root of the second moment"),
       real("optimizer.weight_decay", "0.1", 0, 1000, "of matrices and embeddings; biases and norms don't decay"),
       real("optimizer.clip_norm", "1", 0, 1e30, "the global gradient norm is clipped to this; 0 = never"),
+  };
+}
 
+/// What that is run on, and what it leaves behind.
+std::vector<KeyDeclaration> run_keys() {
+  return {
       text("net.transport", "mpi",
            "mpi, ucx: ranks are processes under mpirun, whose bytes go by MPI or by UCX (shared memory, TCP; InfiniBand and RoCE have "
            "never been run); loopback: threads of one process",
@@ -135,8 +150,7 @@ std::vector<KeyDeclaration> run_keys() {
 std::span<const KeyDeclaration> config_keys() {
   static const std::vector<KeyDeclaration> keys = [] {
     std::vector<KeyDeclaration> all = work_keys();
-    const std::vector<KeyDeclaration> rest = run_keys();
-    all.insert(all.end(), rest.begin(), rest.end());
+    for (const auto& more : {training_keys(), run_keys()}) all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return keys;

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <sys/mman.h>
+
 #include "twinax/base/error.hpp"
 #include "twinax/base/narrow.hpp"
 
@@ -19,6 +21,11 @@ std::size_t whole_pages(std::size_t bytes) {
 
 std::size_t control_pages(int members) {
   return whole_pages(static_cast<std::size_t>(members) * NodeMemory::kControlBytes);
+}
+
+/// Gives the pages back to the system: a file's by making a hole in it, a process's own by forgetting them. Either is a wish.
+void drop_pages(void* begin, std::size_t bytes) {
+  if (madvise(begin, bytes, MADV_REMOVE) != 0) (void)madvise(begin, bytes, MADV_DONTNEED);
 }
 
 }  // namespace
@@ -62,6 +69,7 @@ void* NodeMemory::do_allocate(std::size_t bytes, std::size_t alignment) {
 }
 
 void NodeMemory::do_deallocate(void* begin, std::size_t bytes, std::size_t /*alignment*/) {
+  drop_pages(begin, whole_pages(bytes == 0 ? 1 : bytes));
   const std::scoped_lock lock(mutex_);
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(begin) - memory_.get());
   auto place = free_.emplace(offset, whole_pages(bytes == 0 ? 1 : bytes)).first;

@@ -33,8 +33,14 @@ std::vector<tensor::ElementRange> decay_ranges(const nn::UnitSpec& unit, std::in
   return ranges;
 }
 
-FlatParameter::FlatParameter(const nn::UnitSpec& unit, std::size_t unit_index, std::uint64_t seed, int ranks, int index)
-    : name_(unit.name), layout_(shard_layout(unit.elements, ranks)) {
+FlatParameter::FlatParameter(const nn::UnitSpec& unit, std::size_t unit_index, std::uint64_t seed, int ranks, int index,
+                             const StateMemory& memory)
+    : name_(unit.name),
+      layout_(shard_layout(unit.elements, ranks)),
+      master_(memory.parameters),
+      gradient_(memory.gradients),
+      first_moment_(memory.moments),
+      second_moment_(memory.moments) {
   const auto n = static_cast<std::size_t>(layout_.shard);
   const std::int64_t begin = layout_.shard * index;
   master_.resize(n);

@@ -27,29 +27,29 @@ StepWriter::StepWriter(const StepPlan& plan, StepBodies* bodies, std::vector<Use
       uses_(std::move(uses)),
       groups_(uses_.size() + 1),
       units_(plan.layouts.size()),
-      pools_(plan, keeps_gathered, built_) {
+      pools_(plan, uses_, keeps_gathered, built_) {
   for (const Use& use : uses_) unit_of(use).backwards_left += use.backward ? 1 : 0;
 }
 
 void StepWriter::write_uses() {
-  const std::int64_t ahead = pools_.gathers_ahead();
   const bool is_pre = plan_.backward_prefetch == BackwardPrefetch::Pre;
   for (const Use& use : uses_) {
-    write_gathers(use.group + ahead, use.group + (is_pre ? ahead : 0));
+    write_gathers(use.group, is_pre);
     if (use.backward) {
       if (plan_.checkpoint) write_recompute(use);
       write_backward(use);
-      if (use.unit != 0) write_gathers(use.group + ahead, use.group + ahead);
+      if (use.unit != 0) write_gathers(use.group, true);
     } else {
       write_forward(use);
     }
   }
 }
 
-void StepWriter::write_gathers(std::int64_t forward_group, std::int64_t backward_group) {
+void StepWriter::write_gathers(int group, bool backward_too) {
   for (; next_gather_ < uses_.size(); ++next_gather_) {
     const Use& use = uses_[next_gather_];
-    if (use.unit != 0 && use.group > (use.backward ? backward_group : forward_group)) return;
+    const bool may_be_ahead = backward_too || !use.backward;
+    if (use.unit != 0 && use.group > group && !(may_be_ahead && pools_.is_gathered_ahead(group, use.group))) return;
     if (use.gathers && !plan_.is_resident()) write_gather(use);
   }
 }
@@ -83,13 +83,13 @@ OpId StepWriter::add(Op op, OpStage stage) {
   return built_.graph.add(std::move(op));
 }
 
-BufferId StepWriter::add_buffer(const Use& use, const char* what, LaneKind lane) {
-  return built_.graph.add_buffer({.name = what + name_of(use), .size = Bytes{4} * layout_of(use).padded, .lane = lane});
+BufferId StepWriter::add_buffer(const Use& use, const char* what, std::optional<step::SlotId> slot) {
+  return built_.graph.add_buffer({.name = what + name_of(use), .size = Bytes{4} * layout_of(use).padded, .slot = slot});
 }
 
 void StepWriter::write_gather(const Use& use) {
   Gathered& gathered = gathered_for(use);
-  gathered.buffer = add_buffer(use, "parameters ", LaneKind::Collective);
+  gathered.buffer = add_buffer(use, "parameters ", pools_.next_gathered_slot(use.unit));
   Op op{.kind = OpKind::Gather, .lane = LaneKind::Collective, .name = "gather " + name_of(use), .unit = use.unit};
   op.bytes = received(use, plan_.wire);
   op.produces = {*gathered.buffer};
@@ -148,7 +148,7 @@ void StepWriter::write_backward(const Use& use) {
   if (!plan_.is_resident()) {
     is_first = !unit.gradients;
     if (is_first) {
-      unit.gradients = add_buffer(use, "gradients ", LaneKind::Compute);
+      unit.gradients = add_buffer(use, "gradients ", pools_.next_gradients_slot(use.unit));
       op.produces = {*unit.gradients};
       pools_.take_reduction(op);
     } else {

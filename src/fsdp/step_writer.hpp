@@ -54,10 +54,11 @@ class StepWriter {
     return collective::wire_size(layout_of(use).shard, wire) * (plan_.shards() - 1);
   }
   /// A unit's whole run of parameters or gradients in memory.
-  step::BufferId add_buffer(const Use& use, const char* what, step::LaneKind lane);
+  step::BufferId add_buffer(const Use& use, const char* what, std::optional<step::SlotId> slot);
 
-  /// The gathers, not yet written, of uses up to these groups, those for forward apart from those for backward; the root's always.
-  void write_gathers(std::int64_t forward_group, std::int64_t backward_group);
+  /// The gathers, not yet written, of uses up to a group and of those that may be gathered ahead of it, for backward only if it is
+  /// `backward_too`; the root's always.
+  void write_gathers(int group, bool backward_too);
   void write_gather(const Use& use);
   /// What uses have in common: the parameters, and their release after the last use.
   step::Op make_use(const Use& use, step::OpKind kind, const char* what, Flops flops);

@@ -14,6 +14,20 @@ Strategy parse_strategy(std::string_view text) {
   throw InvalidArgument("the sharding strategy \"" + std::string(text) + "\" is not known: full, keep, hybrid or replicate");
 }
 
+const char* to_text(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::Full:
+      return "full";
+    case Strategy::Keep:
+      return "keep";
+    case Strategy::Hybrid:
+      return "hybrid";
+    case Strategy::Replicate:
+      return "replicate";
+  }
+  return "?";
+}
+
 Accumulate parse_accumulate(std::string_view text) {
   if (text == "reduce") return Accumulate::Reduce;
   if (text == "local") return Accumulate::Local;
@@ -24,12 +38,6 @@ BackwardPrefetch parse_backward_prefetch(std::string_view text) {
   if (text == "pre") return BackwardPrefetch::Pre;
   if (text == "post") return BackwardPrefetch::Post;
   throw InvalidArgument("the backward prefetch \"" + std::string(text) + "\" is not known: pre or post");
-}
-
-Limiter parse_limiter(std::string_view text) {
-  if (text == "none") return Limiter::None;
-  if (text == "window") return Limiter::Window;
-  throw InvalidArgument("the limiter \"" + std::string(text) + "\" is not known: none or window");
 }
 
 }  // namespace twinax::fsdp

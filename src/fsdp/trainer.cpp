@@ -28,9 +28,9 @@ void check(const RankGroups& groups, const TrainerOptions& options) {
 
 StepPlan make_plan(const nn::Model<float>& model, const RankGroups& groups, const TrainerOptions& options) {
   check(groups, options);
-  if (options.limiter == Limiter::Window && options.limit < 1) {
-    throw InvalidArgument("a limiter's window of " + std::to_string(options.limit) +
-                          " units can hold nothing: fsdp.limit must be 1 at least");
+  const bool counts_units = options.limiter != Limiter::None && options.limiter != Limiter::Bytes;
+  if (counts_units && options.limit < 1) {
+    throw InvalidArgument("a limiter of " + std::to_string(options.limit) + " units can hold nothing: fsdp.limit must be 1 at least");
   }
   StepPlan plan;
   plan.ranks = groups.all.group().size();
@@ -46,7 +46,10 @@ StepPlan make_plan(const nn::Model<float>& model, const RankGroups& groups, cons
     plan.backward_flops.push_back(model.backward_flops(s, options.micro_batch));
   }
   plan.micro_batches = options.micro_batches;
-  plan.limit = options.limiter == Limiter::None ? 0 : options.limit;
+  plan.limiter = options.limiter;
+  plan.limit = counts_units ? options.limit : 0;
+  plan.limit_bytes = options.limit_bytes;
+  plan.limiter_side = options.limiter_side;
   plan.prefetch = options.prefetch;
   plan.backward_prefetch = options.backward_prefetch;
   plan.accumulate = options.accumulate;
@@ -61,18 +64,21 @@ StepPlan make_plan(const nn::Model<float>& model, const RankGroups& groups, cons
 class Trainer::Bodies final : public TrainerBodies {
  public:
   Bodies(nn::Model<float>& model, const RankGroups& groups, step::LiveExecutor& executor, const TrainerOptions& options)
-      : TrainerBodies(model, groups, options, make_plan(model, groups, options)),
+      : TrainerBodies(model, groups, executor.arena(), options, make_plan(model, groups, options)),
         executor_(executor),
         training_(build_training_step(plan(), this)),
         evaluation_(build_evaluation_step(plan(), this)) {
     step::verify(training_.graph);
     step::verify(evaluation_.graph);
+    executor_.prepare(training_.graph);
+    executor_.prepare(evaluation_.graph);
   }
 
   StepOutcome run(const BuiltStep& built, std::int64_t step, const RankBatch& batch, Mode mode) {
     begin(step, batch, mode);
     StepOutcome outcome;
     outcome.run = executor_.run(built.graph, step);
+    check_budget();
     const Totals totals = this->totals();
     outcome.loss = totals.tokens > 0 ? totals.loss_sum / totals.tokens : 0;
     outcome.tokens = std::llround(totals.tokens);

@@ -7,37 +7,39 @@
 #include <utility>
 
 #include "twinax/base/error.hpp"
+#include "twinax/fsdp/state_bytes.hpp"
 #include "twinax/tensor/kernels.hpp"
 
 namespace twinax::fsdp {
 
-TrainerBodies::TrainerBodies(nn::Model<float>& model, const RankGroups& groups, const TrainerOptions& options, StepPlan plan)
+TrainerBodies::TrainerBodies(nn::Model<float>& model, const RankGroups& groups, step::Arena& arena, const TrainerOptions& options,
+                             StepPlan plan)
     : model_(model),
       all_(groups.all),
       shards_(options.strategy == Strategy::Hybrid ? *groups.node : groups.all),
       replicas_(options.strategy == Strategy::Hybrid ? *groups.across : groups.all),
       options_(options),
-      plan_(std::move(plan)) {
+      plan_(std::move(plan)),
+      arena_(arena),
+      reduced_(&arena.resource("sharded gradients")) {
+  const StateMemory memory{.parameters = &arena.resource("sharded parameters"),
+                           .gradients = &arena.resource("sharded gradients"),
+                           .moments = &arena.resource("optimizer state"),
+                           .residuals = &arena.resource("error feedback")};
+  check_state_fits(plan_, arena);
   std::int64_t largest = 0;
   for (std::size_t u = 0; u < model.units().size(); ++u) {
-    flats_.emplace_back(model.units()[u], u, options_.seed, plan_.shards(), all_.group().index % plan_.shards());
+    flats_.emplace_back(model.units()[u], u, options_.seed, plan_.shards(), all_.group().index % plan_.shards(), memory);
     largest = std::max(largest, plan_.layouts[u].shard);
   }
   if (!plan_.is_resident() && plan_.micro_batches > 1 && !plan_.keeps_gradients()) reduced_.resize(static_cast<std::size_t>(largest));
-  make_feedback();
+  make_feedback(*memory.residuals);
 }
 
-void TrainerBodies::make_feedback() {
-  // One level of a sum is compressed: over the replicas if there are any, else over the shards.
-  const bool has_replicas = plan_.replicas() > 1;
-  if (plan_.ranks == 1 || (has_replicas ? plan_.replicas_reduce_in() : plan_.shards_reduce_in()) != Dtype::Int8) return;
-  for (const FlatParameter& parameter : flats_) {
-    if (has_replicas) {
-      feedback_.emplace_back(parameter.layout().shard, plan_.replicas());
-    } else {
-      feedback_.emplace_back(parameter.layout().padded, plan_.shards());
-    }
-  }
+void TrainerBodies::make_feedback(std::pmr::memory_resource& memory) {
+  if (residual_values(plan_, 0) == 0) return;
+  const int pieces = plan_.replicas() > 1 ? plan_.replicas() : plan_.shards();
+  for (std::size_t u = 0; u < flats_.size(); ++u) feedback_.emplace_back(residual_values(plan_, u), pieces, &memory);
 }
 
 void TrainerBodies::correct(int unit, std::span<float> gradients) {
@@ -123,16 +125,31 @@ void TrainerBodies::norm() {
 }
 
 void TrainerBodies::total() {
-  std::array<double, 3> sums{loss_sum_, static_cast<double>(batch_.sequences * batch_.row().target_tokens()), squared_norm_};
+  std::array<double, 4> sums{loss_sum_, static_cast<double>(batch_.sequences * batch_.row().target_tokens()), squared_norm_,
+                             arena_.overdraft().empty() ? 0.0 : 1.0};
   all_.all_reduce(sums, net::Purpose::Metrics);
-  totals_ = {.loss_sum = sums[0], .tokens = sums[1], .squared_norm = sums[2]};
+  totals_ = {.loss_sum = sums[0], .tokens = sums[1], .squared_norm = sums[2], .ranks_over_budget = sums[3]};
 }
 
 void TrainerBodies::optimize(int unit) {
-  if (mode_ != Mode::Train || !std::isfinite(totals_.squared_norm)) return;
+  if (mode_ != Mode::Train || !std::isfinite(totals_.squared_norm) || totals_.ranks_over_budget > 0) return;
   if (unit == 0) ++updates_;
   const double factor = clip_factor(options_.optimizer, std::sqrt(totals_.squared_norm));
   update(flat(unit), options_.optimizer, learning_rate_at(options_.optimizer, step_), factor, updates_);
+}
+
+void TrainerBodies::check_budget() {
+  if (totals_.ranks_over_budget == 0) return;
+  constexpr std::size_t kLength = 2048;
+  const auto ranks = static_cast<std::size_t>(all_.group().size());
+  std::string mine = arena_.overdraft();
+  mine.resize(kLength);
+  std::string all(kLength * ranks, '\0');
+  all_.all_gather_bytes(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)), net::Purpose::Control);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const std::string text = all.substr(r * kLength, kLength).c_str();
+    if (!text.empty()) throw StepOutOfBudget("rank " + std::to_string(all_.group().ranks[r]) + ": " + text);
+  }
 }
 
 std::vector<float> TrainerBodies::whole(std::size_t unit, bool gradients) {

@@ -22,22 +22,22 @@ std::vector<Stage> gpt_stages(const GptShape& shape) {
 template <class Real>
 class Gpt final : public Model<Real> {
  public:
-  Gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints)
+  Gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, const ModelMemory& memory, bool checkpoints)
       : shape_(shape),
         max_sequences_(max_sequences),
         units_(gpt_units(shape)),
         stages_(gpt_stages(shape)),
-        workspace_(shape, max_sequences),
+        workspace_(shape, max_sequences, memory),
         head_(shape, max_sequences, matmul, workspace_) {
     const std::int64_t rows = max_sequences * shape.context;
-    inputs_ = tensor::Buffer<std::int32_t>(rows);
-    targets_ = tensor::Buffer<std::int32_t>(rows);
+    inputs_ = tensor::Buffer<std::int32_t>(rows, memory.activations);
+    targets_ = tensor::Buffer<std::int32_t>(rows, memory.activations);
     running_.batch.width = shape.width;
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
-      if (kept_.empty() || !checkpoints) kept_.push_back(std::make_unique<Kept<Real>>(shape, max_sequences));
+      if (kept_.empty() || !checkpoints) kept_.push_back(std::make_unique<Kept<Real>>(shape, max_sequences, memory.activations));
       blocks_.push_back(std::make_unique<Block<Real>>(shape, matmul, workspace_, *kept_.back()));
     }
-    for (std::int64_t layer = 0; layer <= shape.layers; ++layer) streams_.emplace_back(rows * shape.width);
+    for (std::int64_t layer = 0; layer <= shape.layers; ++layer) streams_.emplace_back(rows * shape.width, memory.activations);
   }
 
   [[nodiscard]] std::span<const UnitSpec> units() const override { return units_; }
@@ -165,13 +165,14 @@ void prepare_gpt(const GptShape& shape, tensor::Precision precision, std::int64_
 }
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints) {
+std::unique_ptr<Model<Real>> make_gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, const ModelMemory& memory,
+                                      bool checkpoints) {
   if (max_sequences < 0) throw InvalidArgument("a model for up to " + std::to_string(max_sequences) + " sequences");
   (void)gpt_units(shape);  // refuses a shape that can't be before anything is allocated for it
-  return std::make_unique<Gpt<Real>>(shape, max_sequences, matmul, checkpoints);
+  return std::make_unique<Gpt<Real>>(shape, max_sequences, matmul, memory, checkpoints);
 }
 
-template std::unique_ptr<Model<float>> make_gpt<float>(const GptShape&, std::int64_t, tensor::Matmul&, bool);
-template std::unique_ptr<Model<double>> make_gpt<double>(const GptShape&, std::int64_t, tensor::Matmul&, bool);
+template std::unique_ptr<Model<float>> make_gpt<float>(const GptShape&, std::int64_t, tensor::Matmul&, const ModelMemory&, bool);
+template std::unique_ptr<Model<double>> make_gpt<double>(const GptShape&, std::int64_t, tensor::Matmul&, const ModelMemory&, bool);
 
 }  // namespace twinax::nn

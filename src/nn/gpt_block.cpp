@@ -29,20 +29,20 @@ BlockParameters<T>::BlockParameters(std::int64_t c, std::span<T> flat) {
 }
 
 template <class Real>
-Kept<Real>::Kept(const GptShape& shape, std::int64_t max_sequences) {
+Kept<Real>::Kept(const GptShape& shape, std::int64_t max_sequences, std::pmr::memory_resource* memory) {
   const std::int64_t n = max_sequences * shape.context;
   const std::int64_t c = shape.width;
-  normed_1 = tensor::Buffer<Real>(n * c);
-  mean_1 = tensor::Buffer<Real>(n);
-  rstd_1 = tensor::Buffer<Real>(n);
-  qkv = tensor::Buffer<Real>(n * 3 * c);
-  log_sum = tensor::Buffer<Real>(n * shape.heads);
-  attended = tensor::Buffer<Real>(n * c);
-  middle = tensor::Buffer<Real>(n * c);
-  normed_2 = tensor::Buffer<Real>(n * c);
-  mean_2 = tensor::Buffer<Real>(n);
-  rstd_2 = tensor::Buffer<Real>(n);
-  before_gelu = tensor::Buffer<Real>(n * 4 * c);
+  normed_1 = tensor::Buffer<Real>(n * c, memory);
+  mean_1 = tensor::Buffer<Real>(n, memory);
+  rstd_1 = tensor::Buffer<Real>(n, memory);
+  qkv = tensor::Buffer<Real>(n * 3 * c, memory);
+  log_sum = tensor::Buffer<Real>(n * shape.heads, memory);
+  attended = tensor::Buffer<Real>(n * c, memory);
+  middle = tensor::Buffer<Real>(n * c, memory);
+  normed_2 = tensor::Buffer<Real>(n * c, memory);
+  mean_2 = tensor::Buffer<Real>(n, memory);
+  rstd_2 = tensor::Buffer<Real>(n, memory);
+  before_gelu = tensor::Buffer<Real>(n * 4 * c, memory);
 }
 
 template <class Real>

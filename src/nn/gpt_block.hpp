@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 
 #include "nn/gpt_workspace.hpp"
@@ -23,7 +24,7 @@ struct BlockParameters {
 /// What a block's backward needs of its forward, besides its input.
 template <class Real>
 struct Kept {
-  Kept(const GptShape& shape, std::int64_t max_sequences);
+  Kept(const GptShape& shape, std::int64_t max_sequences, std::pmr::memory_resource* memory);
   tensor::Buffer<Real> normed_1, mean_1, rstd_1;  // [N, C], [N], [N]
   tensor::Buffer<Real> qkv, log_sum, attended;    // [N, 3C], [N, H], [N, C]
   tensor::Buffer<Real> middle;                    // [N, C], between the two residual branches

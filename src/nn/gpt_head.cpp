@@ -20,10 +20,10 @@ template <class Real>
 Head<Real>::Head(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, Workspace<Real>& workspace)
     : width_(shape.width),
       workspace_(workspace),
-      normed_(max_sequences * shape.context * shape.width),
-      mean_(max_sequences * shape.context),
-      rstd_(max_sequences * shape.context),
-      loss_(shape.width, shape.vocabulary, max_sequences * shape.context, matmul) {}
+      normed_(max_sequences * shape.context * shape.width, workspace.memory.activations),
+      mean_(max_sequences * shape.context, workspace.memory.activations),
+      rstd_(max_sequences * shape.context, workspace.memory.activations),
+      loss_(shape.width, shape.vocabulary, max_sequences * shape.context, matmul, workspace.memory.activations) {}
 
 template <class Real>
 void Head<Real>::forward(const Running& running, const RootParameters<const Real>& p, std::span<const Real> in) {

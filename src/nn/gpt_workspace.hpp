@@ -23,12 +23,14 @@ struct Running {
 /// What all stages of a model share: buffers that live within a stage, and the two streams that go from stage to stage.
 template <class Real>
 struct Workspace {
-  Workspace(const GptShape& shape, std::int64_t max_sequences)
-      : stream_gradient(max_sequences * shape.context * shape.width),
-        narrow(max_sequences * shape.context * shape.width),
-        wide(max_sequences * shape.context * 4 * shape.width),
-        wide_gradient(max_sequences * shape.context * 4 * shape.width),
-        attention(tensor::attention_scratch(shape.context, shape.width / shape.heads)) {}
+  Workspace(const GptShape& shape, std::int64_t max_sequences, const ModelMemory& its_memory)
+      : memory(its_memory),
+        stream_gradient(max_sequences * shape.context * shape.width, memory.workspaces),
+        narrow(max_sequences * shape.context * shape.width, memory.workspaces),
+        wide(max_sequences * shape.context * 4 * shape.width, memory.workspaces),
+        wide_gradient(max_sequences * shape.context * 4 * shape.width, memory.workspaces),
+        attention(tensor::attention_scratch(shape.context, shape.width / shape.heads), memory.workspaces) {}
+  ModelMemory memory;                    ///< for the stages' own
   tensor::Buffer<Real> stream_gradient;  ///< [N, C], the gradient of the residual stream, from stage to stage
   tensor::Buffer<Real> narrow;           ///< [N, C]
   tensor::Buffer<Real> wide;             ///< [N, 4C]

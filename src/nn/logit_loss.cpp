@@ -8,8 +8,14 @@
 namespace twinax::nn {
 
 template <class Real>
-LogitLoss<Real>::LogitLoss(std::int64_t width, std::int64_t vocabulary, std::int64_t max_rows, tensor::Matmul& matmul)
-    : width_(width), vocabulary_(vocabulary), matmul_(matmul), logits_(max_rows * vocabulary), normalizers_(max_rows), losses_(max_rows) {}
+LogitLoss<Real>::LogitLoss(std::int64_t width, std::int64_t vocabulary, std::int64_t max_rows, tensor::Matmul& matmul,
+                           std::pmr::memory_resource* memory)
+    : width_(width),
+      vocabulary_(vocabulary),
+      matmul_(matmul),
+      logits_(max_rows * vocabulary, memory),
+      normalizers_(max_rows, memory),
+      losses_(max_rows, memory) {}
 
 template <class Real>
 void LogitLoss<Real>::forward(std::span<const Real> normed, std::span<const Real> head, std::span<const std::int32_t> targets) {

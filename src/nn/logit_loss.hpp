@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 
 #include "twinax/tensor/buffer.hpp"
@@ -14,8 +15,8 @@ namespace twinax::nn {
 template <class Real>
 class LogitLoss {
  public:
-  /// For up to `max_rows` rows.
-  LogitLoss(std::int64_t width, std::int64_t vocabulary, std::int64_t max_rows, tensor::Matmul& matmul);
+  /// For up to `max_rows` rows, from `memory` (null: the system).
+  LogitLoss(std::int64_t width, std::int64_t vocabulary, std::int64_t max_rows, tensor::Matmul& matmul, std::pmr::memory_resource* memory);
 
   /// The losses of normed [N, C] with head [V, C] and targets [N].
   void forward(std::span<const Real> normed, std::span<const Real> head, std::span<const std::int32_t> targets);

@@ -39,7 +39,7 @@ struct RootParameters {
 template <class Real>
 class T5 final : public Model<Real> {
  public:
-  T5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints);
+  T5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, const ModelMemory& memory, bool checkpoints);
 
   [[nodiscard]] std::span<const UnitSpec> units() const override { return units_; }
   [[nodiscard]] std::span<const Stage> stages() const override { return stages_; }
@@ -87,31 +87,32 @@ class T5 final : public Model<Real> {
 };
 
 template <class Real>
-T5<Real>::T5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints)
+T5<Real>::T5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, const ModelMemory& memory, bool checkpoints)
     : shape_(shape),
       max_sequences_(max_sequences),
       units_(t5_units(shape)),
       stages_(t5_stages(shape)),
-      workspace_(shape, max_sequences),
-      encoder_bias_(shape, /*is_decoder=*/false),
-      decoder_bias_(shape, /*is_decoder=*/true),
-      encoded_(max_sequences * shape.context * shape.width),
-      encoded_rstd_(max_sequences * shape.context),
-      normed_(max_sequences * shape.targets * shape.width),
-      rstd_(max_sequences * shape.targets),
-      loss_(shape.width, shape.vocabulary, max_sequences * shape.targets, matmul),
-      inputs_(max_sequences * shape.context),
-      decoder_inputs_(max_sequences * shape.targets),
-      targets_(max_sequences * shape.targets) {
+      workspace_(shape, max_sequences, memory),
+      encoder_bias_(shape, /*is_decoder=*/false, memory.activations),
+      decoder_bias_(shape, /*is_decoder=*/true, memory.activations),
+      encoded_(max_sequences * shape.context * shape.width, memory.activations),
+      encoded_rstd_(max_sequences * shape.context, memory.activations),
+      normed_(max_sequences * shape.targets * shape.width, memory.activations),
+      rstd_(max_sequences * shape.targets, memory.activations),
+      loss_(shape.width, shape.vocabulary, max_sequences * shape.targets, matmul, memory.activations),
+      inputs_(max_sequences * shape.context, memory.activations),
+      decoder_inputs_(max_sequences * shape.targets, memory.activations),
+      targets_(max_sequences * shape.targets, memory.activations) {
   for (std::int64_t block = 0; block < (checkpoints ? 1 : shape.layers); ++block) {
     encoder_.push_back(std::make_unique<T5EncoderBlock<Real>>(shape, max_sequences, matmul, workspace_, encoder_bias_));
   }
   for (std::int64_t block = 0; block < (checkpoints ? 1 : shape.decoder_layers); ++block) {
     decoder_.push_back(std::make_unique<T5DecoderBlock<Real>>(shape, max_sequences, matmul, workspace_, decoder_bias_));
   }
-  for (std::int64_t block = 0; block <= shape.layers; ++block) encoder_streams_.emplace_back(max_sequences * shape.context * shape.width);
+  for (std::int64_t block = 0; block <= shape.layers; ++block)
+    encoder_streams_.emplace_back(max_sequences * shape.context * shape.width, memory.activations);
   for (std::int64_t block = 0; block <= shape.decoder_layers; ++block) {
-    decoder_streams_.emplace_back(max_sequences * shape.targets * shape.width);
+    decoder_streams_.emplace_back(max_sequences * shape.targets * shape.width, memory.activations);
   }
 }
 
@@ -250,13 +251,14 @@ Flops T5<Real>::forward_flops(std::size_t stage, std::int64_t sequences) const {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_t5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints) {
+std::unique_ptr<Model<Real>> make_t5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, const ModelMemory& memory,
+                                     bool checkpoints) {
   if (max_sequences < 0) throw InvalidArgument("a model for up to " + std::to_string(max_sequences) + " sequences");
   (void)t5_units(shape);  // refuses a shape that can't be before anything is allocated for it
-  return std::make_unique<T5<Real>>(shape, max_sequences, matmul, checkpoints);
+  return std::make_unique<T5<Real>>(shape, max_sequences, matmul, memory, checkpoints);
 }
 
-template std::unique_ptr<Model<float>> make_t5<float>(const T5Shape&, std::int64_t, tensor::Matmul&, bool);
-template std::unique_ptr<Model<double>> make_t5<double>(const T5Shape&, std::int64_t, tensor::Matmul&, bool);
+template std::unique_ptr<Model<float>> make_t5<float>(const T5Shape&, std::int64_t, tensor::Matmul&, const ModelMemory&, bool);
+template std::unique_ptr<Model<double>> make_t5<double>(const T5Shape&, std::int64_t, tensor::Matmul&, const ModelMemory&, bool);
 
 }  // namespace twinax::nn

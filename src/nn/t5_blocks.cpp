@@ -27,7 +27,7 @@ T5EncoderBlock<Real>::T5EncoderBlock(const T5Shape& shape, std::int64_t max_sequ
       bias_(bias),
       attention_(shape, /*is_decoder=*/false, max_sequences, matmul, workspace),
       feed_forward_(shape, max_sequences * shape.context, matmul, workspace),
-      middle_(max_sequences * shape.context * shape.width) {}
+      middle_(max_sequences * shape.context * shape.width, workspace.memory.activations) {}
 
 template <class Real>
 void T5EncoderBlock<Real>::forward(const T5Running& running, bool is_first, std::span<const Real> parameters, std::span<const Real> in,
@@ -55,8 +55,8 @@ T5DecoderBlock<Real>::T5DecoderBlock(const T5Shape& shape, std::int64_t max_sequ
       attention_(shape, /*is_decoder=*/true, max_sequences, matmul, workspace),
       cross_(shape, max_sequences, matmul, workspace),
       feed_forward_(shape, max_sequences * shape.targets, matmul, workspace),
-      after_attention_(max_sequences * shape.targets * shape.width),
-      after_cross_(max_sequences * shape.targets * shape.width) {}
+      after_attention_(max_sequences * shape.targets * shape.width, workspace.memory.activations),
+      after_cross_(max_sequences * shape.targets * shape.width, workspace.memory.activations) {}
 
 template <class Real>
 tensor::AttentionShape T5DecoderBlock<Real>::cross_shape(const T5Running& running) const {

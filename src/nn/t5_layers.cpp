@@ -41,30 +41,32 @@ T5FeedForwardParameters<T>::T5FeedForwardParameters(const T5Shape& shape, std::s
 }
 
 template <class Real>
-T5Workspace<Real>::T5Workspace(const T5Shape& shape, std::int64_t max_sequences)
-    : stream_gradient(largest_rows(shape, max_sequences) * shape.width),
-      encoder_gradient(max_sequences * shape.context * shape.width),
-      narrow(largest_rows(shape, max_sequences) * std::max({shape.width, inner(shape), shape.feed_forward})),
-      branch(largest_rows(shape, max_sequences) * std::max({shape.width, inner(shape), shape.feed_forward})),
-      wide_gradient(largest_rows(shape, max_sequences) * std::max(3 * inner(shape), 2 * shape.feed_forward)),
-      attention(tensor::biased_attention_scratch({.keys = std::max(shape.context, shape.targets), .head_width = shape.head_width})) {}
+T5Workspace<Real>::T5Workspace(const T5Shape& shape, std::int64_t max_sequences, const ModelMemory& its_memory)
+    : memory(its_memory),
+      stream_gradient(largest_rows(shape, max_sequences) * shape.width, memory.workspaces),
+      encoder_gradient(max_sequences * shape.context * shape.width, memory.workspaces),
+      narrow(largest_rows(shape, max_sequences) * std::max({shape.width, inner(shape), shape.feed_forward}), memory.workspaces),
+      branch(largest_rows(shape, max_sequences) * std::max({shape.width, inner(shape), shape.feed_forward}), memory.workspaces),
+      wide_gradient(largest_rows(shape, max_sequences) * std::max(3 * inner(shape), 2 * shape.feed_forward), memory.workspaces),
+      attention(tensor::biased_attention_scratch({.keys = std::max(shape.context, shape.targets), .head_width = shape.head_width}),
+                memory.workspaces) {}
 
 template <class Real>
-T5PositionBias<Real>::T5PositionBias(const T5Shape& shape, bool is_decoder)
+T5PositionBias<Real>::T5PositionBias(const T5Shape& shape, bool is_decoder, std::pmr::memory_resource* memory)
     : buckets(t5_buckets(is_decoder)),
-      values(shape.heads * (2 * (is_decoder ? shape.targets : shape.context) - 1)),
-      gradients(shape.heads * (2 * (is_decoder ? shape.targets : shape.context) - 1)) {}
+      values(shape.heads * (2 * (is_decoder ? shape.targets : shape.context) - 1), memory),
+      gradients(shape.heads * (2 * (is_decoder ? shape.targets : shape.context) - 1), memory) {}
 
 template <class Real>
 T5SelfAttention<Real>::T5SelfAttention(const T5Shape& shape, bool is_decoder, std::int64_t max_sequences, tensor::Matmul& matmul,
                                        T5Workspace<Real>& workspace)
     : shape_(shape), is_decoder_(is_decoder), matmul_(matmul), workspace_(workspace) {
   const std::int64_t n = max_sequences * (is_decoder ? shape.targets : shape.context);
-  normed_ = tensor::Buffer<Real>(n * shape.width);
-  rstd_ = tensor::Buffer<Real>(n);
-  qkv_ = tensor::Buffer<Real>(n * 3 * inner(shape));
-  log_sum_ = tensor::Buffer<Real>(n * shape.heads);
-  attended_ = tensor::Buffer<Real>(n * inner(shape));
+  normed_ = tensor::Buffer<Real>(n * shape.width, workspace.memory.activations);
+  rstd_ = tensor::Buffer<Real>(n, workspace.memory.activations);
+  qkv_ = tensor::Buffer<Real>(n * 3 * inner(shape), workspace.memory.activations);
+  log_sum_ = tensor::Buffer<Real>(n * shape.heads, workspace.memory.activations);
+  attended_ = tensor::Buffer<Real>(n * inner(shape), workspace.memory.activations);
 }
 
 template <class Real>
@@ -128,12 +130,12 @@ T5CrossAttention<Real>::T5CrossAttention(const T5Shape& shape, std::int64_t max_
                                          T5Workspace<Real>& workspace)
     : shape_(shape), matmul_(matmul), workspace_(workspace) {
   const std::int64_t n = max_sequences * shape.targets;
-  normed_ = tensor::Buffer<Real>(n * shape.width);
-  rstd_ = tensor::Buffer<Real>(n);
-  q_ = tensor::Buffer<Real>(n * inner(shape));
-  kv_ = tensor::Buffer<Real>(max_sequences * shape.context * 2 * inner(shape));
-  log_sum_ = tensor::Buffer<Real>(n * shape.heads);
-  attended_ = tensor::Buffer<Real>(n * inner(shape));
+  normed_ = tensor::Buffer<Real>(n * shape.width, workspace.memory.activations);
+  rstd_ = tensor::Buffer<Real>(n, workspace.memory.activations);
+  q_ = tensor::Buffer<Real>(n * inner(shape), workspace.memory.activations);
+  kv_ = tensor::Buffer<Real>(max_sequences * shape.context * 2 * inner(shape), workspace.memory.activations);
+  log_sum_ = tensor::Buffer<Real>(n * shape.heads, workspace.memory.activations);
+  attended_ = tensor::Buffer<Real>(n * inner(shape), workspace.memory.activations);
 }
 
 template <class Real>
@@ -193,9 +195,9 @@ T5FeedForward<Real>::T5FeedForward(const T5Shape& shape, std::int64_t max_rows, 
     : shape_(shape),
       matmul_(matmul),
       workspace_(workspace),
-      normed_(max_rows * shape.width),
-      rstd_(max_rows),
-      u_gate_(max_rows * 2 * shape.feed_forward) {}
+      normed_(max_rows * shape.width, workspace.memory.activations),
+      rstd_(max_rows, workspace.memory.activations),
+      u_gate_(max_rows * 2 * shape.feed_forward, workspace.memory.activations) {}
 
 template <class Real>
 void T5FeedForward<Real>::forward(const T5FeedForwardParameters<const Real>& p, std::span<const Real> in, std::span<Real> out) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 
 #include "twinax/nn/t5.hpp"
@@ -37,7 +38,8 @@ struct T5FeedForwardParameters {
 /// What all layers of a model share: buffers that live within a layer, and the gradients that go from stage to stage.
 template <class Real>
 struct T5Workspace {
-  T5Workspace(const T5Shape& shape, std::int64_t max_sequences);
+  T5Workspace(const T5Shape& shape, std::int64_t max_sequences, const ModelMemory& its_memory);
+  ModelMemory memory;                     ///< for the layers' own
   tensor::Buffer<Real> stream_gradient;   ///< [N, C] of the stack at hand
   tensor::Buffer<Real> encoder_gradient;  ///< [M, C] of the encoder's normed output
   tensor::Buffer<Real> narrow;            ///< [N, max(C, HD, F)]
@@ -49,7 +51,7 @@ struct T5Workspace {
 /// The biases of one stack: what its first block spreads, and what all its blocks add up.
 template <class Real>
 struct T5PositionBias {
-  T5PositionBias(const T5Shape& shape, bool is_decoder);
+  T5PositionBias(const T5Shape& shape, bool is_decoder, std::pmr::memory_resource* memory);
   tensor::PositionBuckets buckets;
   tensor::Buffer<Real> values, gradients;  ///< [H, 2T - 1]
 };

@@ -55,7 +55,7 @@ std::int64_t whole_steps(hid_t file, const std::string& path) {
   std::int64_t least = -1;
   for (const Field<StepRow>& field : step_fields()) {
     const std::string name(field.column.path);
-    if (H5Lexists(file, name.c_str(), H5P_DEFAULT) == 0) continue;  // a record made before there was such a column
+    if (H5Lexists(file, name.c_str(), H5P_DEFAULT) <= 0) continue;  // a record made before there was such a column
     const Dataset dataset(check_hdf5(H5Dopen2(file, name.c_str(), H5P_DEFAULT), fmt::format("opening {}", name), path));
     const Dataspace space(check_hdf5(H5Dget_space(dataset.get()), fmt::format("reading {}", name), path));
     const std::int64_t rows = check_hdf5(H5Sget_simple_extent_npoints(space.get()), fmt::format("reading {}", name), path);

@@ -50,8 +50,16 @@ constexpr std::array kStepFields{
                    &StepRow::in_flight_bytes_peak},
     Field<StepRow>{{"/steps/reductions_peak", "step", kInt, "1", "maximum", "gradient reductions in flight at once"},
                    &StepRow::reductions_peak},
+    Field<StepRow>{{"/steps/allocated_peak_bytes", "step", kInt, "B", "maximum", "memory held by tensors, as asked for"},
+                   &StepRow::allocated_peak_bytes},
+    Field<StepRow>{{"/steps/active_peak_bytes", "step", kInt, "B", "maximum", "blocks of memory held, or still used by a lane"},
+                   &StepRow::active_peak_bytes},
+    Field<StepRow>{{"/steps/reserved_peak_bytes", "step", kInt, "B", "maximum", "memory had from the system, cached blocks included"},
+                   &StepRow::reserved_peak_bytes},
     Field<StepRow>{{"/steps/allocator_retries", "step", kInt, "1", "sum", "times that memory had to be waited for"},
                    &StepRow::allocator_retries},
+    Field<StepRow>{{"/steps/allocator_stalled_seconds", "step", kFloat, "s", "maximum", "nothing was issued, since memory was waited for"},
+                   &StepRow::allocator_stalled_seconds},
 };
 
 constexpr std::array kRankFields{

@@ -7,18 +7,43 @@
 
 namespace twinax::step {
 
-Credits::Credits(std::int64_t capacity) : capacity_(capacity) {}
+Credits::Credits(std::int64_t capacity, Refill refill) : capacity_(capacity), refill_(refill) {}
 
-bool Credits::take(std::int64_t amount) {
+void Credits::check(std::int64_t amount) const {
   if (amount < 0 || (capacity_ != 0 && amount > capacity_)) {
     throw InvalidArgument("taking " + std::to_string(amount) + " credits from a pool that holds " + std::to_string(capacity_));
   }
-  std::unique_lock lock(mutex_);
-  given_.wait(lock, [&] { return stopped_ || capacity_ == 0 || out_ + amount <= capacity_; });
-  if (stopped_) return false;
+}
+
+bool Credits::is_there(std::int64_t amount) const {
+  if (capacity_ == 0) return true;
+  return refill_ == Refill::Each ? out_ + amount <= capacity_ : taken_of_block_ + amount <= capacity_ || out_ == 0;
+}
+
+void Credits::count(std::int64_t amount) {
+  if (taken_of_block_ + amount > capacity_) taken_of_block_ = 0;
+  taken_of_block_ += amount;
   out_ += amount;
   peak_ = std::max(peak_, out_);
+}
+
+bool Credits::take(std::int64_t amount) {
+  check(amount);
+  std::unique_lock lock(mutex_);
+  given_.wait(lock, [&] { return stopped_ || is_there(amount); });
+  if (stopped_) return false;
+  count(amount);
   return true;
+}
+
+void Credits::take_now(std::int64_t amount) {
+  check(amount);
+  const std::scoped_lock lock(mutex_);
+  if (capacity_ != 0 && out_ + amount > capacity_) {
+    throw InvalidArgument("an op takes " + std::to_string(amount) + " credits of a pool that has " + std::to_string(out_) + " of " +
+                          std::to_string(capacity_) + " out");
+  }
+  count(amount);
 }
 
 void Credits::give(std::int64_t amount) {

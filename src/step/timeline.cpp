@@ -38,4 +38,11 @@ TimeSplit split(const StepGraph& graph, std::span<const Event> events) {
   return split;
 }
 
+Seconds taken_at(const StepGraph& graph, const Event& event) {
+  for (const CreditUse& use : graph[event.op].takes) {
+    if (graph.pools()[use.pool.index].side == WaitSide::Lane) return event.begin;
+  }
+  return event.issued;
+}
+
 }  // namespace twinax::step

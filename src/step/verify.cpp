@@ -1,5 +1,6 @@
 #include "twinax/step/verify.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <optional>
@@ -15,14 +16,18 @@ namespace {
   throw InvalidArgument("this schedule can't be run: " + what);
 }
 
-/// Which ops are complete before an op begins, transitively: a bit for each pair.
+/// Which ops are complete before an op begins, transitively: a bit for each pair. `with_credits`: also because lanes wait for memory's
+/// sake.
 class Order {
  public:
-  explicit Order(const StepGraph& graph) : words_((graph.ops().size() + 63) / 64), before_(graph.ops().size() * words_) {
+  Order(const StepGraph& graph, bool with_credits) : words_((graph.ops().size() + 63) / 64), before_(graph.ops().size() * words_) {
     std::array<std::optional<std::size_t>, kLanes> last{};
     for (std::size_t i = 0; i < graph.ops().size(); ++i) {
       const Op& op = graph.ops()[i];
       for (const OpId id : op.after) add(i, id.index);
+      for (const OpId id : op.after_credits) {
+        if (with_credits) add(i, id.index);
+      }
       std::optional<std::size_t>& previous = last[static_cast<std::size_t>(op.lane)];
       if (previous) add(i, *previous);
       previous = i;
@@ -114,6 +119,7 @@ void verify_gives(const StepGraph& graph) {
 /// Issues in program order; where credits are short, completes every op that can be complete by then. What is still short never comes.
 void verify_credits(const StepGraph& graph) {
   std::vector<std::int64_t> out(graph.pools().size(), 0);
+  std::vector<std::int64_t> taken_of_block(graph.pools().size(), 0);
   std::vector<bool> complete(graph.ops().size(), false);
   // All issued ops complete in the end, since they wait only for earlier ones; so an op that blocks sees every earlier op's credits given
   // back.
@@ -132,7 +138,13 @@ void verify_credits(const StepGraph& graph) {
         refuse("\"" + op.name + "\" takes " + std::to_string(use.amount) + " credits of \"" + pool.name + "\", which holds " +
                std::to_string(pool.capacity));
       }
-      if (pool.capacity != 0 && out[use.pool.index] + use.amount > pool.capacity) complete_before(i);
+      std::int64_t& of_block = taken_of_block[use.pool.index];
+      const bool ends_block = pool.refill == Refill::All && pool.capacity != 0 && of_block + use.amount > pool.capacity;
+      if (pool.capacity != 0 && (ends_block || out[use.pool.index] + use.amount > pool.capacity)) complete_before(i);
+      if (ends_block && out[use.pool.index] > 0) {
+        refuse("\"" + op.name + "\" waits for all credits of \"" + pool.name + "\", some of which only ops issued after it give back");
+      }
+      of_block = ends_block ? use.amount : of_block + use.amount;
       out[use.pool.index] += use.amount;
       if (pool.capacity != 0 && out[use.pool.index] > pool.capacity) {
         refuse("\"" + op.name + "\" waits for credits of \"" + pool.name + "\" that only ops issued after it give back");
@@ -145,13 +157,92 @@ void verify_credits(const StepGraph& graph) {
   }
 }
 
+/// A pool's credits that lanes wait for, in program order.
+struct LaneUse {
+  std::size_t op = 0;
+  std::int64_t amount = 0;
+  std::int64_t sum = 0;  // of all up to and with it
+};
+
+/// The uses of one pool among the ops' takes or gives.
+std::vector<LaneUse> uses_of(const StepGraph& graph, std::size_t pool, std::vector<CreditUse> Op::*which) {
+  std::vector<LaneUse> uses;
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
+    for (const CreditUse& use : graph.ops()[i].*which) {
+      if (use.pool.index != pool) continue;
+      sum += use.amount;
+      uses.push_back({.op = i, .amount = use.amount, .sum = sum});
+    }
+  }
+  return uses;
+}
+
+std::int64_t sum_before(const std::vector<LaneUse>& uses, std::size_t op, bool with_itself, const Order& order) {
+  std::int64_t sum = 0;
+  for (const LaneUse& use : uses) sum += (with_itself && use.op == op) || order.is_before(use.op, op) ? use.amount : 0;
+  return sum;
+}
+
+/// Where lanes take credits as they begin, the order of ops alone keeps the bound: what is out when an op begins is at most what was taken
+/// up to it in program order, less what ops ordered before it give. In the same way no credit is given before it is taken.
+void verify_lanes(const StepGraph& graph, const Order& order) {
+  for (std::size_t p = 0; p < graph.pools().size(); ++p) {
+    const PoolSpec& pool = graph.pools()[p];
+    if (pool.side != WaitSide::Lane) continue;
+    const std::vector<LaneUse> takes = uses_of(graph, p, &Op::takes);
+    const std::vector<LaneUse> gives = uses_of(graph, p, &Op::gives);
+    std::int64_t block_begin = 0;
+    for (const LaneUse& take : takes) {
+      if (take.sum > block_begin + pool.capacity) block_begin = take.sum - take.amount;
+      const std::int64_t needed = pool.refill == Refill::All ? block_begin : take.sum - pool.capacity;
+      if (pool.capacity != 0 && sum_before(gives, take.op, false, order) < needed) {
+        refuse("\"" + graph.ops()[take.op].name + "\" may begin before enough credits of \"" + pool.name + "\" are back, which holds " +
+               std::to_string(pool.capacity));
+      }
+    }
+    for (const LaneUse& give : gives) {
+      if (sum_before(takes, give.op, true, order) < give.sum) {
+        refuse("\"" + graph.ops()[give.op].name + "\" may give credits of \"" + pool.name + "\" before a lane has taken them");
+      }
+    }
+  }
+}
+
+/// Of two buffers of a slot the first is released before the second is produced.
+void verify_slots(const StepGraph& graph, const Order& order) {
+  const std::vector<Life> lives = lives_of(graph);
+  std::vector<std::optional<std::size_t>> last(graph.slots().size());
+  std::vector<std::size_t> by_producer;
+  for (std::size_t b = 0; b < lives.size(); ++b) {
+    if (graph.buffers()[b].slot && lives[b].producer) by_producer.push_back(b);
+  }
+  std::ranges::stable_sort(by_producer, {}, [&](std::size_t b) { return *lives[b].producer; });
+  for (const std::size_t b : by_producer) {
+    const BufferSpec& buffer = graph.buffers()[b];
+    const SlotSpec& slot = graph.slots()[buffer.slot->index];
+    if (buffer.size > slot.size) {
+      refuse("the buffer \"" + buffer.name + "\" of " + std::to_string(buffer.size.value) + " bytes is in \"" + slot.name +
+             "\", which has " + std::to_string(slot.size.value));
+    }
+    std::optional<std::size_t>& before = last[buffer.slot->index];
+    if (before && !order.is_before(*lives[*before].releaser, *lives[b].producer)) {
+      refuse("the buffer \"" + buffer.name + "\" is produced in \"" + slot.name + "\" while \"" + graph.buffers()[*before].name +
+             "\" may still be there");
+    }
+    before = b;
+  }
+}
+
 }  // namespace
 
 void verify(const StepGraph& graph) {
-  const Order order(graph);
-  verify_buffers(graph, order);
+  verify_buffers(graph, Order(graph, false));
   verify_gives(graph);
   verify_credits(graph);
+  const Order order(graph, true);
+  verify_lanes(graph, order);
+  verify_slots(graph, order);
 }
 
 }  // namespace twinax::step

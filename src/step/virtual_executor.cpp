@@ -10,73 +10,132 @@
 namespace twinax::step {
 namespace {
 
-/// Something that is given back at a moment: credits of a pool, or a buffer's bytes.
+/// Something that is given back at a moment.
 struct Return {
   Seconds at;
   std::int64_t amount;
 };
 
-/// A quantity taken at issue and given back at completions: how much is out, when enough will be, and the most that ever was.
-class Account {
+/// Credits that the issuing thread waits for.
+class HostPool {
  public:
-  /// The moment, not before `now`, at which `amount` more fits `capacity`; gives back what has come back by then.
-  Seconds when_free(Seconds now, std::int64_t amount, std::int64_t capacity) {
+  HostPool(std::int64_t capacity, Refill refill) : capacity_(capacity), refill_(refill) {}
+
+  /// Takes credits at the moment, not before `now`, at which they are there; returns it.
+  Seconds take(Seconds now, std::int64_t amount) {
     std::ranges::sort(returns_, {}, &Return::at);
     std::size_t used = 0;
-    while (used < returns_.size() && (returns_[used].at <= now || (capacity != 0 && out_ + amount > capacity))) {
+    while (used < returns_.size() && (returns_[used].at <= now || !is_there(amount))) {
       now = std::max(now, returns_[used].at);
       out_ -= returns_[used].amount;
       ++used;
     }
     returns_.erase(returns_.begin(), returns_.begin() + static_cast<std::ptrdiff_t>(used));
-    if (capacity != 0 && out_ + amount > capacity) throw InvalidArgument("the schedule waits for credits that only later ops give back");
+    if (!is_there(amount)) throw InvalidArgument("the schedule waits for credits that only later ops give back");
+    if (taken_of_block_ + amount > capacity_) taken_of_block_ = 0;
+    taken_of_block_ += amount;
+    out_ += amount;
     return now;
   }
-  void take(std::int64_t amount) {
-    out_ += amount;
-    peak_ = std::max(peak_, out_);
-  }
   void give_at(Seconds at, std::int64_t amount) { returns_.push_back({.at = at, .amount = amount}); }
-  [[nodiscard]] std::int64_t peak() const { return peak_; }
 
  private:
+  [[nodiscard]] bool is_there(std::int64_t amount) const {
+    if (capacity_ == 0) return true;
+    return refill_ == Refill::Each ? out_ + amount <= capacity_ : taken_of_block_ + amount <= capacity_ || out_ == 0;
+  }
+  std::int64_t capacity_;
+  Refill refill_;
   std::vector<Return> returns_;
   std::int64_t out_ = 0;
-  std::int64_t peak_ = 0;
+  std::int64_t taken_of_block_ = 0;
+};
+
+/// How much of something is out over time, written down in program order.
+class Account {
+ public:
+  void add(Seconds at, std::int64_t amount) { changes_.push_back({.at = at, .amount = amount}); }
+  /// The most that ever was; of one moment the changes count in program order.
+  [[nodiscard]] std::int64_t peak() {
+    std::ranges::stable_sort(changes_, {}, &Return::at);
+    std::int64_t out = 0;
+    std::int64_t most = 0;
+    for (const Return& change : changes_) {
+      out += change.amount;
+      most = std::max(most, out);
+    }
+    return most;
+  }
+
+ private:
+  std::vector<Return> changes_;
+};
+
+/// The run, op by op. In program order everything that an op waits for (credits, earlier ops, its lane) is already known: one pass is the
+/// whole simulation.
+class VirtualRun {
+ public:
+  VirtualRun(const StepGraph& graph, const Cost& cost, const VirtualOptions& options)
+      : graph_(graph), cost_(cost), options_(options), credits_(graph.pools().size()) {
+    for (const PoolSpec& pool : graph.pools()) pools_.emplace_back(options.unlimited_credits ? 0 : pool.capacity, pool.refill);
+  }
+
+  StepRun run() {
+    for (std::size_t i = 0; i < graph_.ops().size(); ++i) add(i);
+    for (Account& pool : credits_) run_.pool_peaks.push_back(pool.peak());
+    run_.buffers_peak = {memory_.peak()};
+    return std::move(run_);
+  }
+
+ private:
+  void add(std::size_t index) {
+    const Op& op = graph_.ops()[index];
+    issuing_ += options_.issue;
+    bool on_lane = false;
+    for (const CreditUse& use : op.takes) {
+      if (graph_.pools()[use.pool.index].side == WaitSide::Lane) {
+        on_lane = true;
+      } else {
+        issuing_ = pools_[use.pool.index].take(issuing_, use.amount);
+        credits_[use.pool.index].add(issuing_, use.amount);
+      }
+    }
+    Seconds& free = lane_free_[static_cast<std::size_t>(op.lane)];
+    Event event{.op = {index}, .step = 0, .issued = issuing_, .begin = std::max(issuing_, free), .end = {0}};
+    for (const OpId id : op.after) event.begin = std::max(event.begin, run_.events[id.index].end);
+    for (const OpId id : op.after_credits) {
+      if (!options_.unlimited_credits) event.begin = std::max(event.begin, run_.events[id.index].end);
+    }
+    event.end = event.begin + cost_.seconds(graph_, {index});
+    free = event.end;
+    run_.end = std::max(run_.end, event.end);
+    for (const CreditUse& use : op.takes) {
+      if (graph_.pools()[use.pool.index].side == WaitSide::Lane) credits_[use.pool.index].add(event.begin, use.amount);
+    }
+    for (const BufferId id : op.produces) memory_.add(on_lane ? event.begin : event.issued, graph_.buffers()[id.index].size.value);
+    for (const CreditUse& use : op.gives) {
+      pools_[use.pool.index].give_at(event.end, use.amount);
+      credits_[use.pool.index].add(event.end, -use.amount);
+    }
+    for (const BufferId id : op.releases) memory_.add(event.end, -graph_.buffers()[id.index].size.value);
+    run_.events.push_back(event);
+  }
+
+  const StepGraph& graph_;
+  const Cost& cost_;
+  const VirtualOptions& options_;
+  StepRun run_;
+  std::vector<HostPool> pools_;
+  std::vector<Account> credits_;
+  Account memory_;
+  std::array<Seconds, kLanes> lane_free_{};
+  Seconds issuing_{0};
 };
 
 }  // namespace
 
 StepRun run_virtual(const StepGraph& graph, const Cost& cost, const VirtualOptions& options) {
-  // In program order everything that an op waits for (credits, earlier ops, its lane) is already known: one pass is the whole simulation.
-  StepRun run;
-  std::vector<Account> pools(graph.pools().size());
-  Account memory;
-  std::array<Seconds, kLanes> lane_free{};
-  Seconds issuing{0};
-  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
-    const Op& op = graph.ops()[i];
-    issuing += options.issue;
-    for (const CreditUse& use : op.takes) {
-      const std::int64_t capacity = options.unlimited_credits ? 0 : graph.pools()[use.pool.index].capacity;
-      issuing = pools[use.pool.index].when_free(issuing, use.amount, capacity);
-      pools[use.pool.index].take(use.amount);
-    }
-    if (!op.produces.empty()) issuing = memory.when_free(issuing, 0, 0);
-    for (const BufferId id : op.produces) memory.take(graph.buffers()[id.index].size.value);
-    Seconds& free = lane_free[static_cast<std::size_t>(op.lane)];
-    Event event{.op = {i}, .step = 0, .issued = issuing, .begin = std::max(issuing, free), .end = {0}};
-    for (const OpId id : op.after) event.begin = std::max(event.begin, run.events[id.index].end);
-    event.end = event.begin + cost.seconds(graph, {i});
-    free = event.end;
-    for (const CreditUse& use : op.gives) pools[use.pool.index].give_at(event.end, use.amount);
-    for (const BufferId id : op.releases) memory.give_at(event.end, graph.buffers()[id.index].size.value);
-    run.end = std::max(run.end, event.end);
-    run.events.push_back(event);
-  }
-  for (const Account& pool : pools) run.pool_peaks.push_back(pool.peak());
-  run.buffers_peak = {memory.peak()};
-  return run;
+  return VirtualRun(graph, cost, options).run();
 }
 
 }  // namespace twinax::step

@@ -46,6 +46,29 @@ class Fit(CommandTest):
         self.assertNotIn("fits", again.err, "the records say what fits: nothing is tried again")
         self.assertEqual(self.index(), (key, trials, runs))
 
+    def test_a_budget_bounds_what_fits_and_a_point_without_room_is_a_result(self):
+        # Without a limiter all gathers of a step are alive at once: less is left for the batch.
+        result = self.sweep(4096, "memory.budget=8MiB", "model.layers=6", "fsdp.prefetch=8")
+        self.assertEqual(result.code, 0, result.err)
+        _, trials, runs = self.index()
+        fits = {}
+        for point, value, outcome in trials:
+            fits.setdefault(point.decode().split('"')[3], []).append((int(value), outcome))
+        for limiter, tried in fits.items():
+            best = max((value for value, outcome in tried if outcome == b"fits"), default=0)
+            self.assertTrue(all(value > best for value, outcome in tried if outcome != b"fits"), (limiter, tried))
+            self.assertTrue(any(outcome != b"fits" for _, outcome in tried), (limiter, tried))
+            self.assertEqual(len([name for name in runs if name.startswith(limiter)]), 6 if best else 0)
+            fits[limiter] = best
+        self.assertGreater(fits["window"], fits["none"])
+
+    def test_points_that_never_fit_are_results_too(self):
+        result = self.sweep(4, "memory.budget=1MiB")
+        self.assertEqual(result.code, 0, result.err)
+        _, trials, runs = self.index()
+        self.assertEqual([(value, outcome) for _, value, outcome in trials], [(2, b"out of memory"), (2, b"out of memory")])
+        self.assertEqual(runs, [])
+
     def test_a_range_without_values_is_refused(self):
         self.assert_refused(self.sweep(1), "sweep.fit goes from minimum = 2 to maximum = 1: the maximum must be set, and not below the minimum")
 

@@ -16,7 +16,8 @@ namespace twinax::collective {
 /// Memory that the members of a group, all of one host, map in common: what direct collectives meet in, and for each member a heap whose
 /// buffers its peers read in place. One object serves one Collectives.
 ///
-/// As a memory resource it is this member's heap: it throws std::bad_alloc when that is full. Threads: any.
+/// As a memory resource it is this member's heap: it throws std::bad_alloc when that is full; what comes back
+/// to it loses its pages, which are zero when they are touched again. Threads: any.
 class NodeMemory final : public std::pmr::memory_resource {
  public:
   /// What a member can put into its slot: small contributions travel there.

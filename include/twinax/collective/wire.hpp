@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -24,8 +25,8 @@ namespace twinax::collective {
 /// Source: Seide et al., 1-bit stochastic gradient descent, Interspeech 2014; Karimireddy et al., Error feedback fixes SignSGD, ICML 2019.
 class ErrorFeedback {
  public:
-  /// For contributions of that many values, which travel in `pieces` (to be padded to equal ones).
-  ErrorFeedback(std::int64_t values, int pieces);
+  /// For contributions of that many values, which travel in `pieces` (to be padded to equal ones). `memory` outlives it.
+  ErrorFeedback(std::int64_t values, int pieces, std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   /// Adds what is still missing to a contribution, and keeps what sending it in the wire's type will lose. What is not finite is lost.
   void apply(std::span<float> contribution, Dtype wire);
   /// What is missing now.
@@ -34,10 +35,8 @@ class ErrorFeedback {
   [[nodiscard]] Bytes bytes() const;
 
  private:
-  std::vector<float> missing_;
+  std::pmr::vector<float> missing_;
   std::size_t piece_;
-  std::vector<std::byte> encoded_;
-  std::vector<float> decoded_;
 };
 
 }  // namespace twinax::collective

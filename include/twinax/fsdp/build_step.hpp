@@ -8,6 +8,7 @@
 
 #include "twinax/base/dtype.hpp"
 #include "twinax/fsdp/flat_parameter.hpp"
+#include "twinax/fsdp/limiter.hpp"
 #include "twinax/fsdp/strategy.hpp"
 #include "twinax/nn/model.hpp"
 #include "twinax/step/graph.hpp"
@@ -25,7 +26,10 @@ struct StepPlan {
   int ranks = 1;
   int ranks_per_node = 1;  ///< of all nodes; read for Strategy::Hybrid alone
   Strategy strategy = Strategy::Full;
-  std::int64_t limit = 0;     ///< credits of each of the two pools; 0 = unlimited
+  Limiter limiter = Limiter::Window;
+  std::int64_t limit = 0;  ///< units in each of the two pools; 0 = unlimited
+  Bytes limit_bytes{0};    ///< in each of the two pools, of a limiter by bytes
+  step::WaitSide limiter_side = step::WaitSide::Host;
   std::int64_t prefetch = 1;  ///< gathers issued ahead of the unit in use
   BackwardPrefetch backward_prefetch = BackwardPrefetch::Pre;
   Accumulate accumulate = Accumulate::Reduce;
@@ -94,9 +98,9 @@ struct BuiltStep {
 
 /// Builds a training step: gathers, forward, backward, reductions, norm, optimizer. `bodies` may be null: a graph to check, plan or draw.
 ///
-/// The limiter's two pools hold `limit` credits each: a gather takes one until its unit is released, a backward one until its gradients are
-/// reduced. What is kept through the step by choice (units by Strategy::Keep, gradients by Accumulate::Local) is counted, not limited.
-/// Throws InvalidArgument if the plan's parts disagree.
+/// The limiter has two pools: a gather takes of one until its unit is released, a backward of the other until its gradients are reduced.
+/// What is kept through the step by choice (units by Strategy::Keep, gradients by Accumulate::Local) is counted, not limited. Throws
+/// InvalidArgument if the plan's parts disagree, or the limiter can't hold a unit.
 [[nodiscard]] BuiltStep build_training_step(const StepPlan& plan, StepBodies* bodies);
 
 /// Builds a forward pass over one micro-batch.

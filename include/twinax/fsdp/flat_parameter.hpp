@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,11 +25,19 @@ struct ShardLayout {
 /// The parts of [begin, begin + length) of a unit's flat run to which weight decay applies, relative to `begin`, merged and in order.
 [[nodiscard]] std::vector<tensor::ElementRange> decay_ranges(const nn::UnitSpec& unit, std::int64_t begin, std::int64_t length);
 
+/// Where sharded state lies. It outlives the state.
+struct StateMemory {
+  std::pmr::memory_resource* parameters = std::pmr::get_default_resource();
+  std::pmr::memory_resource* gradients = std::pmr::get_default_resource();
+  std::pmr::memory_resource* moments = std::pmr::get_default_resource();
+  std::pmr::memory_resource* residuals = std::pmr::get_default_resource();  ///< of reductions with error feedback
+};
+
 /// One unit's persistent state on one rank: 16 bytes for each element of the shard.
 class FlatParameter {
  public:
   /// Fills the shard `index` of `ranks` with the unit's initial values; moments and gradient are 0.
-  FlatParameter(const nn::UnitSpec& unit, std::size_t unit_index, std::uint64_t seed, int ranks, int index);
+  FlatParameter(const nn::UnitSpec& unit, std::size_t unit_index, std::uint64_t seed, int ranks, int index, const StateMemory& memory = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const ShardLayout& layout() const { return layout_; }
@@ -47,7 +56,7 @@ class FlatParameter {
  private:
   std::string name_;
   ShardLayout layout_;
-  std::vector<float> master_, gradient_, first_moment_, second_moment_;
+  std::pmr::vector<float> master_, gradient_, first_moment_, second_moment_;
   std::vector<tensor::ElementRange> decays_;
 };
 

@@ -27,19 +27,13 @@ enum class BackwardPrefetch : std::uint8_t {
   Post  ///< after
 };
 
-/// What bounds the gathers and reductions in flight.
-enum class Limiter : std::uint8_t {
-  None,   ///< the issuing thread runs ahead as far as it gets
-  Window  ///< gather i waits for the release of gather i - limit; reductions' buffers likewise
-};
-
 /// Reads "full", "keep", "hybrid" or "replicate". Throws InvalidArgument.
 [[nodiscard]] Strategy parse_strategy(std::string_view text);
+/// The name that parse_strategy reads.
+[[nodiscard]] const char* to_text(Strategy strategy);
 /// Reads "reduce" or "local". Throws InvalidArgument.
 [[nodiscard]] Accumulate parse_accumulate(std::string_view text);
 /// Reads "pre" or "post". Throws InvalidArgument.
 [[nodiscard]] BackwardPrefetch parse_backward_prefetch(std::string_view text);
-/// Reads "none" or "window". Throws InvalidArgument.
-[[nodiscard]] Limiter parse_limiter(std::string_view text);
 
 }  // namespace twinax::fsdp

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "twinax/base/dtype.hpp"
+#include "twinax/base/error.hpp"
 #include "twinax/collective/collectives.hpp"
 #include "twinax/fsdp/build_step.hpp"
 #include "twinax/fsdp/flat_parameter.hpp"
@@ -22,6 +23,8 @@ struct TrainerOptions {
   Strategy strategy = Strategy::Full;
   Limiter limiter = Limiter::Window;
   std::int64_t limit = 2;
+  Bytes limit_bytes{0};  ///< of Limiter::Bytes
+  step::WaitSide limiter_side = step::WaitSide::Host;
   std::int64_t prefetch = 1;
   BackwardPrefetch backward_prefetch = BackwardPrefetch::Pre;
   Accumulate accumulate = Accumulate::Reduce;
@@ -62,12 +65,19 @@ struct StepOutcome {
   bool skipped = false;  ///< the norm was not finite: no update was made
 };
 
+/// A step that went over the memory budget on some rank: all ranks throw it, with the same message, when the step is over.
+class StepOutOfBudget : public OutOfBudget {
+ public:
+  using OutOfBudget::OutOfBudget;
+};
+
 /// Trains a model whose units are sharded, replicated or both over a group of ranks, by running one step graph a step.
 ///
 /// Construction, step, evaluate and whole_* are collective on the group. Threads: one at a time.
 class Trainer {
  public:
-  /// The references outlive the trainer. Throws InvalidArgument if the schedule can't work (a limit of 0 with a window, say).
+  /// The references outlive the trainer; its state comes from the executor's arena. Throws InvalidArgument if the schedule can't work (a
+  /// limit of 0 with a window, say), OutOfBudget if the memory budget doesn't hold the state.
   Trainer(nn::Model<float>& model, collective::Collectives& collectives, step::LiveExecutor& executor, const TrainerOptions& options);
   /// The same with the groups that Strategy::Hybrid needs: all ranks are those of equal nodes, one node after the other.
   Trainer(nn::Model<float>& model, const RankGroups& groups, step::LiveExecutor& executor, const TrainerOptions& options);
@@ -75,7 +85,8 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// Runs one training step.
+  /// Runs one training step. If a rank goes over its memory budget, no update is made, and all throw StepOutOfBudget; so do the other
+  /// runs.
   StepOutcome step(std::int64_t step, const RankBatch& batch);
   /// Computes a step's loss and gradients without the update: for checking.
   StepOutcome gradients_only(std::int64_t step, const RankBatch& batch);

@@ -35,7 +35,7 @@ struct GptProduct {
 /// Chooses the backends of all these products now (Matmul::prepare).
 void prepare_gpt(const GptShape& shape, tensor::Precision precision, std::int64_t sequences, std::int64_t length, tensor::Matmul& matmul);
 
-/// A GPT for up to `max_sequences` sequences at once; everything it needs is allocated here. `matmul` is borrowed.
+/// A GPT for up to `max_sequences` sequences at once; everything it needs is allocated here, from `memory`. `matmul` is borrowed.
 ///
 /// Flops are counted as 2 m n k for each matrix product, attention's scores and sums at half (causal): a stage's forward is
 /// 2 x matrix elements a token + 2 T C a token and layer, its backward twice that. Real is float or double.
@@ -44,6 +44,6 @@ void prepare_gpt(const GptShape& shape, tensor::Precision precision, std::int64_
 /// been the last to run forward before it runs backward.
 template <class Real>
 [[nodiscard]] std::unique_ptr<Model<Real>> make_gpt(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul,
-                                                    bool checkpoints = false);
+                                                    const ModelMemory& memory = {}, bool checkpoints = false);
 
 }  // namespace twinax::nn

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,12 @@ struct UnitSpec {
   std::string name;                       ///< "root", "h.0", ...
   std::vector<ParameterSpec> parameters;  ///< in the order of their offsets, without gaps
   std::int64_t elements = 0;
+};
+
+/// Where a model's memory comes from; null: the system. It outlives the model.
+struct ModelMemory {
+  std::pmr::memory_resource* activations = nullptr;  ///< what backward needs of forward
+  std::pmr::memory_resource* workspaces = nullptr;   ///< what lives within a stage
 };
 
 /// A piece of the forward pass that needs the parameters of one unit. Unit 0 is the root: embeddings and head, used at both ends.

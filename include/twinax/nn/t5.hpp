@@ -36,8 +36,8 @@ struct T5Shape {
 /// smaller by 1 / sqrt(head_width), since scores are not scaled. Throws InvalidArgument for a shape that can't be.
 [[nodiscard]] std::vector<UnitSpec> t5_units(const T5Shape& shape);
 
-/// A T5 for up to `max_sequences` sequences at once; everything it needs is allocated here. `matmul` is borrowed. Batches have rows of
-/// inputs, then targets (TokenBatch::targets); the decoder reads id 0, then all targets but the last.
+/// A T5 for up to `max_sequences` sequences at once; everything it needs is allocated here, from `memory`. `matmul` is borrowed. Batches
+/// have rows of inputs, then targets (TokenBatch::targets); the decoder reads id 0, then all targets but the last.
 ///
 /// The root's stages are "embed", "bridge" (the encoder's final norm, the decoder's embedding) and "head". A stack's position biases belong
 /// to its first block: that block's forward spreads them for its stack, and its backward collects what the other blocks have added.
@@ -49,6 +49,6 @@ struct T5Shape {
 /// been the last of its stack to run forward before it runs backward.
 template <class Real>
 [[nodiscard]] std::unique_ptr<Model<Real>> make_t5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul,
-                                                   bool checkpoints = false);
+                                                   const ModelMemory& memory = {}, bool checkpoints = false);
 
 }  // namespace twinax::nn

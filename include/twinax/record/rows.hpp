@@ -33,7 +33,11 @@ struct StepRow {
   std::int64_t in_flight_peak = 0;
   std::int64_t in_flight_bytes_peak = 0;
   std::int64_t reductions_peak = 0;
+  std::int64_t allocated_peak_bytes = 0;
+  std::int64_t active_peak_bytes = 0;
+  std::int64_t reserved_peak_bytes = 0;
   std::int64_t allocator_retries = 0;
+  double allocator_stalled_seconds = 0;
 };
 
 /// One rank's part of a step: the columns of /ranks.

@@ -1,43 +1,115 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <memory_resource>
-#include <mutex>
+#include <optional>
 #include <span>
-#include <vector>
+#include <string>
 
 #include "twinax/step/op.hpp"
 
 namespace twinax::step {
 
-/// Caches buffers by size so that nothing is allocated inside a step once it has run; 64-byte aligned, pages touched when made. Threads:
-/// any.
+/// A place in a lane's queue: all that was put there up to it. Positions count from 1.
+struct Mark {
+  LaneKind lane = LaneKind::Compute;
+  std::uint64_t position = 0;
+  friend auto operator<=>(const Mark&, const Mark&) = default;
+};
+
+/// What somebody wants of an arena.
+struct Ask {
+  Bytes size{0};
+  std::string holder;                 ///< who holds it, for people: "gradients h.3"
+  LaneKind lane = LaneKind::Compute;  ///< whose pool serves it: the lane that writes it first
+  bool in_common = false;             ///< whether it is best in the memory that peers read
+  /// Positions in the lanes' queues that the asker waits for before it touches the memory: what lanes use no longer than that will do.
+  std::array<std::uint64_t, kLanes> waits_for{};
+};
+
+/// What an arena's memory did since its peaks were reset.
+struct MemoryUse {
+  Bytes allocated_peak{0};   ///< as asked for, by those who hold it
+  Bytes active_peak{0};      ///< blocks held, or given back and still used by a lane
+  Bytes reserved_peak{0};    ///< from the system: active, cached and cut off
+  std::int64_t retries = 0;  ///< times that the budget was met, all lanes drained and the cache given back
+  Seconds stalled{0};        ///< that the issuing thread stood still for it
+};
+
+/// A caching allocator with a budget and a pool for each lane, by the rules of a GPU's.
+///
+/// A block serves its own lane alone, whose order protects it: given back, it may be had again at once by later work of that lane. What
+/// other lanes do with it is recorded (`use`); then it serves again only once those have passed. Blocks are cut from segments of the system
+/// and merge with free neighbours; buffers under 1 MiB and larger ones don't mix. Segments go back to the system by `give_back_cached`
+/// alone. All memory is 512-byte aligned and counted in reserved bytes against the budget. Threads: any.
 class Arena {
  public:
-  /// New memory comes from `memory` as long as that has some (it throws std::bad_alloc where not), then from the system; null: from the
-  /// system. `memory` outlives the arena.
-  explicit Arena(std::pmr::memory_resource* memory = nullptr);
+  /// `budget` 0: as much as the system has.
+  explicit Arena(Bytes budget = {0});
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
-  /// Takes a buffer of exactly `size` bytes: a cached one, else new memory. Throws OutOfBudget (what was wanted, what is held) if the
-  /// system has none, InvalidArgument for a negative size.
-  std::span<std::byte> take(Bytes size);
-  /// Gives a buffer back to the cache. Throws InvalidArgument if it is not one of this arena's that is taken now.
+
+  /// A buffer of exactly the size asked for; none if budget or system don't hold it. Throws InvalidArgument for a negative size.
+  [[nodiscard]] std::optional<std::span<std::byte>> try_take(const Ask& ask);
+  /// The same where no lane runs: gives cached segments back if that helps. Throws OutOfBudget that says who holds what.
+  std::span<std::byte> take(const Ask& ask);
+  /// Takes beyond the budget, so that a step in which other ranks take part can be brought to its end; `overdraft` tells of it from then
+  /// on. Throws OutOfBudget if the system has no memory.
+  std::span<std::byte> overdraw(const Ask& ask);
+  /// The message of the first overdraft; empty if there was none.
+  [[nodiscard]] std::string overdraft() const;
+
+  /// Records that another lane than the buffer's own uses it up to a mark. Throws InvalidArgument if it is not taken.
+  void use(std::span<std::byte> buffer, Mark mark);
+  /// Gives a buffer back. Throws InvalidArgument if it is not one of this arena's that is taken now.
   void give(std::span<std::byte> buffer);
-  /// Bytes taken now, the most since the last reset, and bytes held from the system (taken and cached).
+  /// All work of the lane up to the mark is over.
+  void passed(Mark mark);
+
+  /// Unmaps all segments of which nothing is held. No lane may run.
+  void give_back_cached();
+  /// Counts a retry that took so long.
+  void count_retry(Seconds time);
+
+  /// Memory for what lives longer than a step, held in the name of `holder`: from the compute lane's pool. It lives as long as the arena,
+  /// and throws OutOfBudget.
+  [[nodiscard]] std::pmr::memory_resource& resource(const std::string& holder);
+  /// Where buffers asked for `in_common` come from as long as it has some (it throws std::bad_alloc where not); null: nowhere. What was had
+  /// from the one before is given back first. Throws InvalidArgument if somebody still holds some of that.
+  void set_common(std::pmr::memory_resource* memory);
+
+  /// Bytes held now, bytes in use, and bytes from the system.
+  [[nodiscard]] Bytes allocated() const;
   [[nodiscard]] Bytes active() const;
-  [[nodiscard]] Bytes peak() const;
   [[nodiscard]] Bytes reserved() const;
-  void reset_peak();
-  /// Bytes of `reserved` that did not come from the memory given.
-  [[nodiscard]] Bytes from_system() const;
+  /// Bytes of segments that were asked for in common and had elsewhere.
+  [[nodiscard]] Bytes not_in_common() const;
+  [[nodiscard]] Bytes budget() const;
+  /// Who holds how much now, largest first, for people: "activations 3.00 MB, workspaces 1.00 MB"; empty if nobody does.
+  [[nodiscard]] std::string holders() const;
+  /// Peaks start again from what is now, retries from 0.
+  void reset_use();
+  [[nodiscard]] MemoryUse memory_use() const;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+/// Lets an arena have memory that it does not outlive.
+class CommonMemory {
+ public:
+  CommonMemory(Arena& arena, std::pmr::memory_resource* memory) : arena_(arena) { arena_.set_common(memory); }
+  CommonMemory(const CommonMemory&) = delete;
+  CommonMemory& operator=(const CommonMemory&) = delete;
+  ~CommonMemory() { arena_.set_common(nullptr); }
+
+ private:
+  Arena& arena_;
 };
 
 }  // namespace twinax::step

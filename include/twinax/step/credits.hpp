@@ -6,14 +6,22 @@
 
 namespace twinax::step {
 
+/// When a pool that has been emptied serves again.
+enum class Refill : std::uint8_t {
+  Each,  ///< as credits come back
+  All    ///< when all are back: credits are taken in blocks of the pool's capacity
+};
+
 /// A bounded pool of tokens. Threads: any.
 class Credits {
  public:
   /// capacity 0 = unlimited, still counted.
-  explicit Credits(std::int64_t capacity);
+  explicit Credits(std::int64_t capacity, Refill refill = Refill::Each);
   /// Blocks until `amount` credits are there and takes them; false if the pool was stopped, before or while waiting. Throws
   /// InvalidArgument for more than the pool ever holds.
   bool take(std::int64_t amount);
+  /// Takes credits that are there by the order of ops. Throws InvalidArgument if they are not.
+  void take_now(std::int64_t amount);
   /// Gives credits back. Throws InvalidArgument if more come back than are out.
   void give(std::int64_t amount);
   /// Wakes all who wait, for good: their `take` returns false.
@@ -25,9 +33,14 @@ class Credits {
   void reset_peak();
 
  private:
+  void check(std::int64_t amount) const;
+  [[nodiscard]] bool is_there(std::int64_t amount) const;
+  void count(std::int64_t amount);
   mutable std::mutex mutex_;  // protects all below; nothing is taken after it
   std::condition_variable given_;
   std::int64_t capacity_;
+  Refill refill_;
+  std::int64_t taken_of_block_ = 0;
   std::int64_t out_ = 0;
   std::int64_t peak_ = 0;
   bool stopped_ = false;

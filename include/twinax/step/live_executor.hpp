@@ -14,7 +14,12 @@
 
 namespace twinax::step {
 
-/// Runs a graph for real: the calling thread issues ops in program order (credits and buffers are taken at issue), each lane is a thread.
+/// Runs a graph for real: the calling thread issues ops in program order (buffers and the host's credits are taken at issue), each lane is
+/// a thread.
+///
+/// A buffer goes back to the arena when its releaser is issued, with what lanes still do to it recorded. Past the arena's budget the
+/// issuing thread waits until all lanes have done what was issued, gives the cache back and tries again; if that doesn't help, the step is
+/// ended beyond the budget, since other ranks wait for it, and the arena's `overdraft` tells of it.
 ///
 /// A body's exception stops the run: nothing more is issued, no further body starts, all lanes come to rest, all buffers go back
 /// to the arena, and `run` rethrows the first one. The executor can't be used after that. Threads: `run` one at a time.
@@ -28,6 +33,10 @@ class LiveExecutor {
   LiveExecutor(const LiveExecutor&) = delete;
   LiveExecutor& operator=(const LiveExecutor&) = delete;
   ~LiveExecutor();
+  /// Makes the memory of the graph's slots, which the executor keeps. Throws OutOfBudget.
+  void prepare(const StepGraph& graph);
+  /// The arena that buffers come from.
+  [[nodiscard]] Arena& arena() const;
   /// Runs the graph once and returns when all its ops are complete. The graph has been verified.
   StepRun run(const StepGraph& graph, std::int64_t step);
 

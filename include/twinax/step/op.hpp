@@ -35,6 +35,10 @@ struct BufferId {
   std::size_t index = 0;
   friend auto operator<=>(BufferId, BufferId) = default;
 };
+struct SlotId {
+  std::size_t index = 0;
+  friend auto operator<=>(SlotId, SlotId) = default;
+};
 
 /// An amount of a pool's credits.
 struct CreditUse {
@@ -64,9 +68,10 @@ struct Op {
   std::vector<OpId> after;  ///< must be complete before it runs
   Bytes bytes{0};           ///< that this rank receives
   Flops flops{0};
-  std::vector<CreditUse> takes;          ///< at issue: the issuing thread blocks until they are there
+  std::vector<OpId> after_credits{};     ///< written by StepGraph: must be complete too, for memory's sake alone
+  std::vector<CreditUse> takes;          ///< at issue, where the issuing thread blocks until they are there, or when it begins (WaitSide)
   std::vector<CreditUse> gives;          ///< when it completes
-  std::vector<BufferId> produces;        ///< memory is taken at issue
+  std::vector<BufferId> produces;        ///< memory is taken at issue, from the lane's pool
   std::vector<BufferId> uses;            ///< produced by an earlier op
   std::vector<BufferId> releases;        ///< given back when it completes
   std::function<void(OpContext&)> body;  ///< may be empty: an op that only orders, takes and gives

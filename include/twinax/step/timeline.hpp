@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "twinax/step/arena.hpp"
 #include "twinax/step/graph.hpp"
 
 namespace twinax::step {
@@ -13,7 +14,7 @@ namespace twinax::step {
 struct Event {
   OpId op;
   std::int64_t step = 0;
-  Seconds issued{0};  ///< when it took its credits and its memory
+  Seconds issued{0};
   Seconds begin{0};
   Seconds end{0};
 };
@@ -39,10 +40,14 @@ struct StepRun {
   Seconds end{0};
   std::vector<std::int64_t> pool_peaks;  ///< largest number of credits out, by pool
   Bytes buffers_peak{0};                 ///< largest sum of live buffers
+  MemoryUse memory;                      ///< of a live run: what its arena did
   [[nodiscard]] Seconds duration() const { return end - begin; }
 };
 
 /// Splits a run's time by sweeping over its events.
 [[nodiscard]] TimeSplit split(const StepGraph& graph, std::span<const Event> events);
+
+/// When the op of the event took its credits and its memory.
+[[nodiscard]] Seconds taken_at(const StepGraph& graph, const Event& event);
 
 }  // namespace twinax::step

@@ -10,6 +10,8 @@ namespace twinax::step {
 /// order by one issuing thread, can't be given back by ops already issued (the step would hang); or if an op takes more than its pool
 /// holds; if credits
 /// can be given before they were taken, or less than one at a time; or if takes and gives of a step differ.
+/// Where lanes wait for credits, also if the order of ops doesn't keep a pool's bound, or may give credits before they are taken; and if
+/// two buffers may be in one slot at once.
 void verify(const StepGraph& graph);
 
 }  // namespace twinax::step

@@ -83,7 +83,7 @@ const Case kFileCases[] = {
     {"ListForAText", "[data]\npath = [\"a\", \"b\"]\n",
      "x.toml:2: data.path = [\"a\", \"b\"]: a list is not one value; expected a text in quotes, e.g. data.path = \"some/path\""},
     {"NotOneOfTheChoices", "[fsdp]\nlimiter = \"windows\"\n",
-     "x.toml:2: fsdp.limiter = \"windows\": expected one of none, window, e.g. fsdp.limiter = \"window\""},
+     "x.toml:2: fsdp.limiter = \"windows\": expected one of none, window, block, bytes, pingpong, e.g. fsdp.limiter = \"window\""},
     {"ZeroByteInAText", "[data]\npath = \"a\\u0000b\"\n", "x.toml:2: data.path = \"a\\u0000b\": a text must be UTF-8 without zero bytes"},
     {"NumberForAFlag", "[model]\ntied = 1\n", "x.toml:2: model.tied = 1: expected true or false, e.g. model.tied = true"},
     {"BareNumberForAQuantity", "[net]\nchunk = 262144\n",

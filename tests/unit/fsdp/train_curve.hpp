@@ -42,6 +42,9 @@ struct Curve {
   std::int64_t reductions_peak = 0;
   std::int64_t buffers_peak = 0;
   std::int64_t state_bytes = 0;
+  std::vector<std::vector<float>> parameters;  ///< by unit, in the end
+  std::int64_t held_bytes = 0;                 ///< had from the system before the first step
+  step::MemoryUse memory;                      ///< the most of all steps, and all their retries
 };
 
 /// The backends of matrix products, which are chosen by time, of each rank.
@@ -54,8 +57,10 @@ struct Layout {
   std::int64_t global_batch = 10;
   std::int64_t micro_batch = 0;  ///< sequences computed at once; 0 = all
   int steps = 1;
-  bool is_t5 = false;          ///< kT5Shape instead of kShape
-  Choices* choices = nullptr;  ///< used where they are there, and given back
+  bool is_t5 = false;                   ///< kT5Shape instead of kShape
+  Choices* choices = nullptr;           ///< used where they are there, and given back
+  Bytes budget{0};                      ///< of each rank's memory; 0: as much as there is
+  std::int64_t layers = kShape.layers;  ///< of a GPT
 };
 
 /// Options by which a tiny model learns its text within `steps`.
@@ -65,6 +70,14 @@ inline TrainerOptions learning_options(std::int64_t steps = 20) {
   options.optimizer.steps = steps;
   options.optimizer.clip_norm = 0.5;
   return options;
+}
+
+/// What the whole run of the layout's largest block takes, on however many ranks.
+inline Bytes largest_block_bytes(const Layout& layout) {
+  std::int64_t largest = 0;
+  const std::vector<nn::UnitSpec> units = layout.is_t5 ? nn::t5_units(kT5Shape) : nn::gpt_units(kShape);
+  for (std::size_t u = 1; u < units.size(); ++u) largest = std::max(largest, shard_layout(units[u].elements, layout.ranks).padded);
+  return size_of(Dtype::Fp32) * largest;
 }
 
 /// Expects curves to agree to `tolerance`, norms to ten times that.
@@ -125,15 +138,19 @@ inline Curve train(const Layout& layout, const TrainerOptions& options) {
     mine.micro_batches = (largest + mine.micro_batch - 1) / mine.micro_batch;
     tensor::Matmul matmul;
     if (layout.choices != nullptr) matmul.set_choices((*layout.choices)[static_cast<std::size_t>(rank)]);
-    const auto model = layout.is_t5 ? nn::make_t5<float>(kT5Shape, mine.micro_batch, matmul, mine.checkpoint)
-                                    : nn::make_gpt<float>(kShape, mine.micro_batch, matmul, mine.checkpoint);
+    step::Arena arena(layout.budget);
+    nn::GptShape gpt = kShape;
+    gpt.layers = layout.layers;
+    const nn::ModelMemory memory{.activations = &arena.resource("activations"), .workspaces = &arena.resource("workspaces")};
+    const auto model = layout.is_t5 ? nn::make_t5<float>(kT5Shape, mine.micro_batch, matmul, memory, mine.checkpoint)
+                                    : nn::make_gpt<float>(gpt, mine.micro_batch, matmul, memory, mine.checkpoint);
     const nn::RowShape row{.length = layout.is_t5 ? kT5Shape.context : kContext, .targets = layout.is_t5 ? kT5Shape.targets : 0};
     const Groups groups(transport, layout.ranks, layout.ranks_per_node);
     SystemClock clock;
-    step::Arena arena;
     step::LiveExecutor executor(clock, arena, {});
     Trainer trainer(*model, groups.get(), executor, mine);
     Curve seen;
+    seen.held_bytes = arena.reserved().value;
     for (int s = 0; s < layout.steps; ++s) {
       const std::vector<std::int32_t> tokens = tokens_of(s, first, count, layout.global_batch);
       const StepOutcome outcome = trainer.step(s, {.tokens = tokens,
@@ -144,12 +161,15 @@ inline Curve train(const Layout& layout, const TrainerOptions& options) {
       seen.losses.push_back(outcome.loss);
       seen.norms.push_back(outcome.gradient_norm);
       seen.buffers_peak = std::max(seen.buffers_peak, outcome.run.buffers_peak.value);
+      seen.memory.reserved_peak = std::max(seen.memory.reserved_peak, outcome.run.memory.reserved_peak);
+      seen.memory.retries += outcome.run.memory.retries;
       if (trainer.built().gathered) {
         seen.gathered_peak = std::max(seen.gathered_peak, outcome.run.pool_peaks[trainer.built().gathered->index]);
         seen.reductions_peak = std::max(seen.reductions_peak, outcome.run.pool_peaks[trainer.built().reductions->index]);
       }
     }
     seen.state_bytes = trainer.state_bytes().value;
+    for (std::size_t u = 0; u < model->units().size(); ++u) seen.parameters.push_back(trainer.whole_parameters(u));
     if (layout.choices != nullptr) (*layout.choices)[static_cast<std::size_t>(rank)] = matmul.choices();
     const std::scoped_lock lock(mutex);
     if (rank == 0) curve = seen;

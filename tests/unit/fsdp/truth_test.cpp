@@ -16,8 +16,20 @@ namespace twinax::fsdp {
 namespace {
 
 // What a run is made of. Each row is a choice, each number one of its values.
-enum Choice : std::uint8_t { kRanks, kStrategy, kLimit, kPrefetch, kBackwardPrefetch, kMicroBatch, kAccumulate, kCheckpoint, kChoices };
-constexpr std::array<std::int64_t, kChoices> kValues{4, 5, 4, 3, 2, 3, 2, 2};
+enum Choice : std::uint8_t {
+  kRanks,
+  kStrategy,
+  kLimiter,
+  kSide,
+  kLimit,
+  kPrefetch,
+  kBackwardPrefetch,
+  kMicroBatch,
+  kAccumulate,
+  kCheckpoint,
+  kChoices
+};
+constexpr std::array<std::int64_t, kChoices> kValues{4, 5, 5, 2, 3, 3, 2, 3, 2, 2};
 using Case = std::array<std::int64_t, kChoices>;
 
 /// A set of cases in which every pair of values of two choices occurs: greedily, each case taking as many new pairs as it can, one choice
@@ -80,8 +92,11 @@ test::Curve run(const Case& choice, bool is_t5) {
   constexpr std::array kStrategies{Strategy::Full, Strategy::Keep, Strategy::Hybrid, Strategy::Hybrid, Strategy::Replicate};
   options.strategy = kStrategies[static_cast<std::size_t>(choice[kStrategy])];
   layout.ranks_per_node = choice[kStrategy] == 2 && layout.ranks % 2 == 0 ? 2 : choice[kStrategy] == 3 ? layout.ranks : 1;
-  options.limiter = choice[kLimit] == 0 ? Limiter::None : Limiter::Window;
-  options.limit = choice[kLimit];
+  constexpr std::array kLimiters{Limiter::None, Limiter::Window, Limiter::Block, Limiter::Bytes, Limiter::PingPong};
+  options.limiter = kLimiters[static_cast<std::size_t>(choice[kLimiter])];
+  options.limiter_side = choice[kSide] == 0 ? step::WaitSide::Host : step::WaitSide::Lane;
+  options.limit = choice[kLimit] + 1;
+  options.limit_bytes = test::largest_block_bytes(layout) * options.limit;
   options.prefetch = choice[kPrefetch];
   options.backward_prefetch = choice[kBackwardPrefetch] == 0 ? BackwardPrefetch::Pre : BackwardPrefetch::Post;
   layout.micro_batch = choice[kMicroBatch];  // 0: all at once
@@ -110,7 +125,8 @@ void expect_truth(bool is_t5) {
   for (const Case& choice : pairwise.cases()) {
     std::string text;
     for (const std::int64_t value : choice) text += std::to_string(value) + " ";
-    SCOPED_TRACE("ranks - 1, strategy, limit, prefetch, backward prefetch, micro-batch, accumulation, checkpoint: " + text);
+    SCOPED_TRACE("ranks - 1, strategy, limiter, side, limit - 1, prefetch, backward prefetch, micro-batch, accumulation, checkpoint: " +
+                 text);
     const test::Curve curve = run(choice, is_t5);
     ASSERT_EQ(curve.losses.size(), expected.losses.size());
     for (std::size_t s = 0; s < curve.losses.size(); ++s) {

@@ -20,11 +20,11 @@ namespace twinax::nn::test {
 
 template <class Real>
 std::unique_ptr<Model<Real>> make(const GptShape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints) {
-  return make_gpt<Real>(shape, max_sequences, matmul, checkpoints);
+  return make_gpt<Real>(shape, max_sequences, matmul, {}, checkpoints);
 }
 template <class Real>
 std::unique_ptr<Model<Real>> make(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, bool checkpoints) {
-  return make_t5<Real>(shape, max_sequences, matmul, checkpoints);
+  return make_t5<Real>(shape, max_sequences, matmul, {}, checkpoints);
 }
 /// How far parameters are drawn from 0: so far that all parts of a tiny model matter.
 constexpr double spread(const GptShape& /*shape*/) {

@@ -123,6 +123,34 @@ TEST(Credits, CanBeGivenBackToAStoppedPool) {
   EXPECT_EQ(credits.out(), 0);
 }
 
+TEST(Credits, OfBlocksWaitUntilAllAreBack) {
+  Credits credits(2, Refill::All);
+  EXPECT_TRUE(credits.take(1));
+  credits.give(1);
+  EXPECT_TRUE(credits.take(1)) << "the second of the block";
+  std::atomic<bool> allowed = false;
+  std::jthread waiting([&] {
+    EXPECT_TRUE(credits.take(1));
+    EXPECT_TRUE(allowed) << "one of the block is out, though the pool holds two";
+  });
+  std::this_thread::yield();
+  EXPECT_EQ(credits.out(), 1);
+  allowed = true;
+  credits.give(1);
+  waiting.join();
+  EXPECT_TRUE(credits.take(1)) << "the second of the next block";
+  EXPECT_EQ(credits.out(), 2);
+  EXPECT_EQ(credits.peak(), 2);
+}
+
+TEST(Credits, TakenNowAreThereOrRefused) {
+  Credits credits(2);
+  credits.take_now(2);
+  EXPECT_EQ(credits.peak(), 2);
+  EXPECT_THROW(credits.take_now(1), InvalidArgument);
+  EXPECT_EQ(credits.out(), 2);
+}
+
 class ManyThreads : public ::testing::TestWithParam<int> {};
 
 TEST_P(ManyThreads, NeverHoldMoreThanTheCapacity) {

@@ -45,7 +45,7 @@ TEST(StepGraph, KeepsOpsInTheOrderInWhichTheyWereAdded) {
 TEST(StepGraph, KeepsAllThatAnOpSays) {
   StepGraph graph;
   const PoolId pool = graph.add_pool({.name = "gathered units", .capacity = 2});
-  const BufferId buffer = graph.add_buffer({.name = "parameters h.0", .size = Bytes{64}, .lane = LaneKind::Compute});
+  const BufferId buffer = graph.add_buffer({.name = "parameters h.0", .size = Bytes{64}});
   const OpId first = graph.add(make_op(LaneKind::Service, "first"));
   Op op{.kind = OpKind::Reduce, .lane = LaneKind::Collective, .name = "reduce h.0", .unit = 3, .after = {first}};
   op.bytes = Bytes{48};
@@ -70,7 +70,6 @@ TEST(StepGraph, KeepsAllThatAnOpSays) {
   EXPECT_EQ(graph.pools()[pool.index].name, "gathered units");
   EXPECT_EQ(graph.pools()[pool.index].capacity, 2);
   EXPECT_EQ(graph.buffers()[buffer.index].size, Bytes{64});
-  EXPECT_EQ(graph.buffers()[buffer.index].lane, LaneKind::Compute);
 }
 
 TEST(StepGraph, NumbersPoolsAndBuffersApart) {

@@ -67,6 +67,38 @@ inline void add_random_buffers(Draft& draft, Numbers& numbers) {
   }
 }
 
+/// Whether blocks of the pool can be waited for: at the end of each, earlier ops give all of it back.
+inline bool can_be_blocks(const Draft& draft, std::size_t pool) {
+  const std::int64_t capacity = draft.pools[pool].capacity;
+  std::int64_t out = 0;
+  std::int64_t of_block = 0;
+  for (const Op& op : draft.ops) {
+    for (const CreditUse& use : op.takes) {
+      if (use.pool.index != pool) continue;
+      if (of_block + use.amount > capacity && out > 0) return false;
+      of_block = of_block + use.amount > capacity ? use.amount : of_block + use.amount;
+      out += use.amount;
+    }
+    for (const CreditUse& use : op.gives) out -= use.pool.index == pool ? use.amount : 0;
+  }
+  return true;
+}
+
+/// Makes some pools' credits come in blocks, and lanes wait for some: whoever gives those back comes after all that took before.
+inline void add_random_policies(Draft& draft, Numbers& numbers) {
+  for (std::size_t p = 0; p < draft.pools.size(); ++p) {
+    if (draft.pools[p].capacity != 0 && numbers.below(2) == 0 && can_be_blocks(draft, p)) draft.pools[p].refill = Refill::All;
+    if (numbers.below(2) == 0) continue;
+    draft.pools[p].side = WaitSide::Lane;
+    const auto uses = [p](const std::vector<CreditUse>& list) { return std::ranges::count(list, PoolId{p}, &CreditUse::pool) > 0; };
+    for (std::size_t giver = 0; giver < draft.ops.size(); ++giver) {
+      for (std::size_t taker = 0; uses(draft.ops[giver].gives) && taker < giver; ++taker) {
+        if (uses(draft.ops[taker].takes)) draft.ops[giver].after.push_back({taker});
+      }
+    }
+  }
+}
+
 /// Adds pairs of a take and a give wherever they leave every op's take within the bound once all earlier ops are complete.
 inline void add_random_credits(Draft& draft, Numbers& numbers) {
   const std::size_t pools = 1 + numbers.below(3);

@@ -135,6 +135,19 @@ TEST(Split, OfRandomWholeSecondsIsTheCountOfSeconds) {
   }
 }
 
+TEST(TakenAt, IsTheIssueOfAnOpUnlessItsLaneWaitsForItsCredits) {
+  StepGraph graph;
+  const PoolId host = graph.add_pool({.name = "host", .capacity = 1});
+  const PoolId lane = graph.add_pool({.name = "lane", .capacity = 1, .side = WaitSide::Lane});
+  for (const PoolId pool : {host, lane}) {
+    Op op = make_op(kCollective, "gather");
+    op.takes = {{.pool = pool}};
+    graph.add(std::move(op));
+  }
+  EXPECT_EQ(taken_at(graph, {.op = {0}, .issued = {1}, .begin = {2}, .end = {3}}), Seconds{1});
+  EXPECT_EQ(taken_at(graph, {.op = {1}, .issued = {1}, .begin = {2}, .end = {3}}), Seconds{2});
+}
+
 TEST(StepRun, LastsFromItsBeginningToItsEnd) {
   StepRun run;
   run.begin = {2};

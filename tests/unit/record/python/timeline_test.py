@@ -50,6 +50,15 @@ class Timeline(unittest.TestCase):
         self.assertEqual(max(timeline.curve(1, "gather_credits").values), 1)
         self.assertEqual(max(timeline.curve(0, "reduction_credits").values), 0)
 
+    def test_a_limit_is_drawn_where_the_limiter_bounds_the_units_of_both_pools(self):
+        for limiter in ("window", "block", "pingpong"):
+            self.assertEqual(timeline_page.limit_of({"limiter": limiter, "limit": 3, "strategy": "full"}), 3)
+            self.assertEqual(timeline_page.limit_of({"limiter": limiter, "limit": 3, "strategy": "keep"}), 0, "units are kept as they come")
+            self.assertEqual(timeline_page.limit_of({"limiter": limiter, "limit": 3, "accumulate": "local"}), 0, "gradients are kept as they come")
+        for limiter in ("none", "bytes"):
+            self.assertEqual(timeline_page.limit_of({"limiter": limiter, "limit": 3}), 0)
+        self.assertEqual(timeline_page.limit_of({}), 0, "an earlier record")
+
     def test_the_last_kept_step_is_shown_unless_another_is_named(self):
         kept = record(timeline=columns({"step": 7, "end_seconds": 1.0}, {"step": 8, "end_seconds": 2.0}))
         self.assertEqual(steps_of(kept), [7, 8])
