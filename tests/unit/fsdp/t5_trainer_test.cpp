@@ -49,7 +49,11 @@ TEST(T5Trainer, LearnsTheStructureOfItsText) {
 }
 
 TEST(T5Trainer, TrainsWithARankThatHasNoSequences) {
-  expect_same(train(4, options(), 3, 0), train(1, options(), 3, 0), 1e-5);
+  // Of three sequences some gradients are next to nothing: AdamW divides them by their own size, rounding with them, unless epsilon is
+  // above.
+  TrainerOptions mine = options();
+  mine.optimizer.epsilon = 1e-6;
+  expect_same(train(4, mine, 3, 0), train(1, mine, 3, 0), 1e-5);
 }
 
 }  // namespace
