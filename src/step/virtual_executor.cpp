@@ -19,36 +19,27 @@ struct Return {
 /// Credits that the issuing thread waits for.
 class HostPool {
  public:
-  HostPool(std::int64_t capacity, Refill refill) : capacity_(capacity), refill_(refill) {}
+  HostPool(std::int64_t capacity, Refill refill) : count_(capacity, refill) {}
 
   /// Takes credits at the moment, not before `now`, at which they are there; returns it.
   Seconds take(Seconds now, std::int64_t amount) {
     std::ranges::sort(returns_, {}, &Return::at);
     std::size_t used = 0;
-    while (used < returns_.size() && (returns_[used].at <= now || !is_there(amount))) {
+    while (used < returns_.size() && (returns_[used].at <= now || !count_.is_there(amount))) {
       now = std::max(now, returns_[used].at);
-      out_ -= returns_[used].amount;
+      count_.give(returns_[used].amount);
       ++used;
     }
     returns_.erase(returns_.begin(), returns_.begin() + static_cast<std::ptrdiff_t>(used));
-    if (!is_there(amount)) throw InvalidArgument("the schedule waits for credits that only later ops give back");
-    if (taken_of_block_ + amount > capacity_) taken_of_block_ = 0;
-    taken_of_block_ += amount;
-    out_ += amount;
+    if (!count_.is_there(amount)) throw InvalidArgument("the schedule waits for credits that only later ops give back");
+    count_.take(amount);
     return now;
   }
   void give_at(Seconds at, std::int64_t amount) { returns_.push_back({.at = at, .amount = amount}); }
 
  private:
-  [[nodiscard]] bool is_there(std::int64_t amount) const {
-    if (capacity_ == 0) return true;
-    return refill_ == Refill::Each ? out_ + amount <= capacity_ : taken_of_block_ + amount <= capacity_ || out_ == 0;
-  }
-  std::int64_t capacity_;
-  Refill refill_;
+  CreditCount count_;
   std::vector<Return> returns_;
-  std::int64_t out_ = 0;
-  std::int64_t taken_of_block_ = 0;
 };
 
 /// How much of something is out over time, written down in program order.

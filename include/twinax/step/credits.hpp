@@ -12,6 +12,27 @@ enum class Refill : std::uint8_t {
   All    ///< when all are back: credits are taken in blocks of the pool's capacity
 };
 
+/// How many credits of a pool are out, and whether more are there: the rule by which pools serve, without waiting. Threads: one at a time.
+class CreditCount {
+ public:
+  /// capacity 0 = unlimited, still counted.
+  explicit CreditCount(std::int64_t capacity, Refill refill = Refill::Each) : capacity_(capacity), refill_(refill) {}
+  /// Whether `amount` can be taken now.
+  [[nodiscard]] bool is_there(std::int64_t amount) const;
+  /// Counts credits taken, and credits given back.
+  void take(std::int64_t amount);
+  void give(std::int64_t amount) { out_ -= amount; }
+  /// Credits out now.
+  [[nodiscard]] std::int64_t out() const { return out_; }
+  [[nodiscard]] std::int64_t capacity() const { return capacity_; }
+
+ private:
+  std::int64_t capacity_;
+  Refill refill_;
+  std::int64_t taken_of_block_ = 0;
+  std::int64_t out_ = 0;
+};
+
 /// A bounded pool of tokens. Threads: any.
 class Credits {
  public:
@@ -34,14 +55,10 @@ class Credits {
 
  private:
   void check(std::int64_t amount) const;
-  [[nodiscard]] bool is_there(std::int64_t amount) const;
   void count(std::int64_t amount);
   mutable std::mutex mutex_;  // protects all below; nothing is taken after it
   std::condition_variable given_;
-  std::int64_t capacity_;
-  Refill refill_;
-  std::int64_t taken_of_block_ = 0;
-  std::int64_t out_ = 0;
+  CreditCount count_;
   std::int64_t peak_ = 0;
   bool stopped_ = false;
 };

@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "twinax/base/error.hpp"
 #include "twinax/base/philox.hpp"
 #include "twinax/step/graph.hpp"
+#include "twinax/step/verify.hpp"
 
 namespace twinax::step::test {
 
@@ -40,6 +42,16 @@ struct Draft {
     return graph;
   }
 };
+
+/// What `verify` says of a graph; empty if it accepts it.
+inline std::string fault_of(const StepGraph& graph) {
+  try {
+    verify(graph);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return {};
+}
 
 /// An op with a lane and a name.
 inline Op make_op(LaneKind lane, std::string name, std::vector<OpId> after = {}) {

@@ -14,19 +14,11 @@ namespace twinax::step {
 namespace {
 
 using test::Draft;
+using test::fault_of;
 using test::make_op;
 using test::Numbers;
 using test::TableCost;
 using ::testing::HasSubstr;
-
-std::string fault_of(const StepGraph& graph) {
-  try {
-    verify(graph);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return {};
-}
 
 /// Units that are gathered and used, within a limiter.
 Draft units(std::size_t count, const PoolSpec& pool) {

@@ -17,20 +17,11 @@ namespace twinax::step {
 namespace {
 
 using test::Draft;
+using test::fault_of;
 using test::make_op;
 using test::Numbers;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-/// What `verify` says of a graph; empty if it accepts it.
-std::string fault_of(const StepGraph& graph) {
-  try {
-    verify(graph);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return {};
-}
 
 /// Gather, forward and reduce of one unit, as a right schedule has them.
 Draft right_draft() {
