@@ -1,5 +1,7 @@
 #include "app/fit.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "twinax/base/error.hpp"
@@ -26,8 +28,11 @@ Fit find_fit(const FitRange& range, const std::function<Trial(std::int64_t)>& ru
     return does;
   };
   if (!fits(range.minimum)) return fit;
-  if (range.guess && *range.guess > most && *range.guess <= least && fits(*range.guess) && most < least) fits(most + 1);
-  while (most<least&& static_cast<double>(least - most)> range.precision * static_cast<double>(most)) {
+  const auto allowed = [&] { return static_cast<std::int64_t>(range.precision * static_cast<double>(most)); };
+  if (range.guess && *range.guess > most && *range.guess <= least && fits(*range.guess) && most < least) {
+    fits(std::min(least, most + 1 + allowed()));  // if it fails, what is left open is within the precision
+  }
+  while (least - most > allowed()) {
     fits(least - (least - most) / 2);  // above `most`, and the last only if it is next to it
   }
   fit.value = most;

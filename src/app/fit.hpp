@@ -30,8 +30,9 @@ struct Fit {
 struct FitRange {
   std::int64_t minimum = 1;
   std::int64_t maximum = 1;
-  double precision = 0;                 ///< it is enough to know it to this share of itself
-  std::optional<std::int64_t> guess{};  ///< what it may well be: tried first, with the value after it
+  double precision = 0;  ///< it is enough to know it to this share of itself
+  std::optional<std::int64_t>
+      guess{};  ///< what it may well be: tried first, with the value after it (or as far from it as the precision allows)
 };
 
 /// Finds the largest value of the range that fits, if all values below one that fits do: the minimum first, then the guess, then by

@@ -180,8 +180,11 @@ class Sweep {
   void settle_emulation() {
     double recorded = recorded_.empty() ? 0 : recorded_.begin()->second.environment.dilation;
     control_->broadcast(std::as_writable_bytes(std::span(&recorded, 1)), 0, net::Purpose::Control);
-    const RunRequest request = request_of(0, 0, std::nullopt);  // where a key is to fit, with the file's own value of it
-    const FlopsPerSecond rate = measure_rate(world_, request);
+    const auto ranks = [&](const Point& point) { return ranks_of(point, world_.size()); };
+    const auto largest = static_cast<std::size_t>(std::ranges::max_element(points_, {}, ranks) - points_.begin());
+    const RunRequest request = request_of(largest, 0, std::nullopt);  // where a key is to fit, with the file's own value of it
+    FlopsPerSecond rate = measure_rate(world_, request);
+    control_->broadcast(std::as_writable_bytes(std::span(&rate, 1)), 0, net::Purpose::Control);  // ranks outside the point have none
     agree(world_, [&] { emulation_ = make_emulation(request.config, rate); });
     if (recorded > 0) emulation_->dilation = recorded;
     // What a rank computes at while the dilation holds; runs measure their drift against it.

@@ -62,6 +62,8 @@ TEST(FindFit, FindsTheLargestValueWhateverIsGuessed) {
 
 TEST(FindFit, ARightGuessNeedsThreeTrials) {
   EXPECT_THAT(values_of(find_fit({.minimum = 1, .maximum = 1000, .guess = 77}, point_of(77, 77))), ElementsAre(1, 77, 78));
+  EXPECT_THAT(values_of(find_fit({.minimum = 1, .maximum = 1000, .precision = 0.05, .guess = 100}, point_of(103, 103))),
+              ElementsAre(1, 100, 106));
 }
 
 TEST(FindFit, StopsAtItsPrecision) {
