@@ -1,5 +1,6 @@
 """Opens records and sweep indices, finished or not, and says in one line what is wrong with those that can't be read."""
 
+import math
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -101,6 +102,7 @@ class Trial:
     retries: int
     outcome: str
     reason: str = ""  # what did not fit
+    stalled_seconds: float = math.nan  # nothing was issued, since memory was waited for; of the rank that waited the longest
 
 
 @dataclass(frozen=True)
