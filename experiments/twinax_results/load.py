@@ -1,5 +1,6 @@
 """Opens records and sweep indices, finished or not, and says in one line what is wrong with those that can't be read."""
 
+import math
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import h5py
 import numpy
+
+from .published import Published
 
 RECORD_SCHEMA = "twinax-record/1"
 INDEX_SCHEMA = "twinax-index/1"
@@ -98,6 +101,8 @@ class Trial:
     value: int
     retries: int
     outcome: str
+    reason: str = ""  # what did not fit
+    stalled_seconds: float = math.nan  # nothing was issued, since memory was waited for; of the rank that waited the longest
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,7 @@ class Sweep:
     records: list[Record] = field(default_factory=list)
     fit: str = ""  # the key of which each point has the largest value that fits
     trials: list[Trial] = field(default_factory=list)
+    published: list[Published] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # a line for each file that is not in the statistics
 
 
@@ -269,6 +275,7 @@ def _read_index(file: h5py.File, path: Path) -> Sweep:
         stands_for=head["stands_for"],
         fit=_text(file.attrs.get("fit", "")),
         trials=_trials(file, path),
+        published=_published(file, path),
         runs=[SweepRun(_toml(_text(p), path, "a run's point"), int(r), path.parent / _text(f)) for p, r, f in runs],
     )
 
@@ -276,8 +283,19 @@ def _read_index(file: h5py.File, path: Path) -> Sweep:
 def _trials(file: h5py.File, path: Path) -> list[Trial]:
     if "/trials" not in file:
         return []
-    columns = (file[f"/trials/{name}"][()] for name in ("point", "value", "retries", "outcome"))
-    return [Trial(_toml(_text(p), path, "a trial's point"), int(v), int(r), _text(o)) for p, v, r, o in zip(*columns, strict=True)]
+    columns = [file[f"/trials/{name}"][()] for name in ("point", "value", "retries", "outcome")]
+    columns.append(file["/trials/reason"][()] if "/trials/reason" in file else [""] * len(columns[0]))
+    return [Trial(_toml(_text(p), path, "a trial's point"), int(v), int(r), _text(o), _text(w)) for p, v, r, o, w in zip(*columns, strict=True)]
+
+
+def _published(file: h5py.File, path: Path) -> list[Published]:
+    if "/published" not in file:
+        return []
+    columns = (file[f"/published/{name}"][()] for name in ("name", "label", "source", "where", "efficiency", "speedup", "batch"))
+    return [
+        Published(_text(name), _text(label), _text(source), _toml(_text(where), path, "where of a published row"), float(efficiency), float(speedup), float(batch))
+        for name, label, source, where, efficiency, speedup, batch in zip(*columns, strict=True)
+    ]
 
 
 def _why_left_out(run: SweepRun, record: Record) -> str:

@@ -40,7 +40,18 @@ def figures_of(record: Record) -> dict[str, float]:
         "memory_bytes": float(record.steps["memory_peak_bytes"].max()),
         "in_flight_bytes": float(record.steps["in_flight_bytes_peak"].max()),
         "in_flight_units": float(record.steps["in_flight_peak"].max()),
+        **_retries_of(record),
     }
+
+
+def _retries_of(record: Record) -> dict[str, float]:
+    """How often a rank waited for memory in a step, and how long it stood still for it each time; NaN where a record doesn't say."""
+    if "allocator_retries" not in record.steps:
+        return {"retries": math.nan, "retry_seconds": math.nan}
+    retries = float(record.measured("allocator_retries").sum()) / record.environment["ranks"]
+    stalled = float(numpy.nansum(record.measured("allocator_stalled_seconds")))  # of the rank that stood still the longest
+    steps = len(record.measured("seconds"))
+    return {"retries": retries / steps if steps else math.nan, "retry_seconds": stalled / retries if retries > 0 else math.nan}
 
 
 @dataclass
@@ -114,9 +125,15 @@ class Point:
         if self.fitted is not None or not self.trials or self.trials[-1].outcome == "fits":
             return ""
         if self.trials[-1].value < 0:
-            return "out of memory"
+            return "out of memory" + self._why
         last = self.trials[-1]
-        return f"nothing fits: {last.outcome} at {last.value}" + (f" ({last.retries})" if last.outcome == "retries" else "")
+        return f"nothing fits: {last.outcome} at {last.value}" + (f" ({last.retries})" if last.outcome == "retries" else self._why)
+
+    @property
+    def _why(self) -> str:
+        """What did not fit at last."""
+        reason = " ".join(self.trials[-1].reason.split())
+        return f": {reason}" if reason else ""
 
     @property
     def notes(self) -> list[str]:
@@ -165,10 +182,10 @@ class SweepSummary:
     def _compare(self, point: Point) -> None:
         reference = self.reference_of(point)
         point.is_reference = reference is point
-        point.slowdown, point.no_ratio = _ratio(point, reference, "cluster")
+        point.slowdown, point.no_ratio = ratio_of(point, reference, "cluster")
         base = self._fewest_ranks_of(reference)
         if base is not None and base.ranks and point.ranks:
-            rate, _ = _ratio(point, base, "tokens_per_second")
+            rate, _ = ratio_of(point, base, "tokens_per_second")
             point.efficiency = rate.scaled(base.ranks / point.ranks)
 
     @property
@@ -220,7 +237,7 @@ class SweepSummary:
                 continue
             free = self.find({**window.values, LIMITER: "none"})
             if free is not None and window.records and free.records:
-                pairs.append((window, free, _ratio(free, window, "cluster")[0]))
+                pairs.append((window, free, ratio_of(free, window, "cluster")[0]))
         return pairs
 
     def series_of(self, point: Point, without: tuple[str, ...] = (NETWORK,)) -> str:
@@ -228,16 +245,20 @@ class SweepSummary:
         return ", ".join(_setting(key, value) for key, value in point.values.items() if key not in without)
 
 
+def limiter_name(limiter: str) -> str:
+    return "no limiter" if limiter == "none" else f"{limiter} limiter"
+
+
 def _setting(key: str, value) -> str:
     """One value of an axis, in words."""
     if key == LIMITER:
-        return "no limiter" if value == "none" else f"{value} limiter"
+        return limiter_name(str(value))
     if key == RANKS:
         return "1 rank" if value == 1 else f"{value} ranks"
     return f"{key} {value}"
 
 
-def _ratio(point: Point, reference: Point | None, name: str) -> tuple[Estimate, str]:
+def ratio_of(point: Point, reference: Point | None, name: str) -> tuple[Estimate, str]:
     """point / reference, or why there is none."""
     if reference is None:
         return NOTHING, "no baseline"

@@ -8,6 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from . import figures, words
+from .chain_figure import chain
 from .fit_figure import fit
 from .statistics import Estimate
 from .summary import LIMITER, NETWORK, RANKS, SPLIT, Point, SweepSummary
@@ -285,8 +286,11 @@ def loss(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn:
 
 def draw(summary: SweepSummary, folder: Path, prefix: str = "") -> list[figures.Drawn]:
     """All figures that the sweep has the data for, the main one first."""
+    first = chain(summary, folder, prefix + chain.__name__)
     fits = [fit(summary, folder, prefix + fit.__name__)]
     has_runs = any(point.records for point in summary.points)
     measured = (slowdown, step_time, limiter, efficiency, loss) if has_runs else ()
-    drawn = [*(figure(summary, folder, prefix + figure.__name__) for figure in measured), *fits]
+    if first is not None:
+        measured = (step_time,)  # the batches differ, so that times, losses and memory of two points don't compare
+    drawn = [first, *(figure(summary, folder, prefix + figure.__name__) for figure in measured), *fits]
     return [figure for figure in drawn if figure is not None]

@@ -1,8 +1,8 @@
 """A sweep's table: as aligned text, and as rows for the page."""
 
-from . import words
+from . import chain, words
 from .load import Record
-from .summary import Point, SweepSummary, figures_of
+from .summary import RANKS, Point, SweepSummary, figures_of
 
 
 def _estimate(estimate, scale: float) -> str:
@@ -21,9 +21,20 @@ def _share(point: Point, part: str) -> str:
 def _slowdown(point: Point) -> str:
     if point.is_oversubscribed:
         return "oversubscribed"
+    if point.ran_out and not point.records:
+        return "out of memory"
     if point.is_reference and point.records:
         return "1 (baseline)"
     return words.ratio(point.slowdown)
+
+
+def _compared(made: chain.Chain | None, point: Point) -> str:
+    """The slowdown; of a chain, in which batches differ, the efficiency."""
+    if made is None or point.is_oversubscribed or not point.records:
+        return _slowdown(point)
+    if point.values[RANKS] == made.fewest:
+        return "1 (baseline)"
+    return words.ratio(made.efficiency_of(point)) if point.values[RANKS] == made.most else "-"
 
 
 def rows_of(summary: SweepSummary) -> tuple[list[str], list[list[str]]]:
@@ -37,7 +48,8 @@ def rows_of(summary: SweepSummary) -> tuple[list[str], list[list[str]]]:
     head = [*summary.sweep.axes, *fit, "runs", f"step, wall [{wall_unit}]"]
     if summary.is_emulated:
         head.append(f"step, emulated [{unit}]")
-    head += ["slowdown", f"tokens/s, {clock}", "hidden", "exposed", "x bound", "in flight", "peak memory"]
+    made = chain.chain_of(summary)
+    head += ["efficiency" if made else "slowdown", f"tokens/s, {clock}", "hidden", "exposed", "x bound", "in flight", "peak memory"]
     rows = []
     for point in summary.points:
         row = [str(point.values[key]) for key in summary.sweep.axes]
@@ -45,7 +57,7 @@ def rows_of(summary: SweepSummary) -> tuple[list[str], list[list[str]]]:
         row += [str(point.runs), _estimate(point.estimate("wall"), wall_scale)]
         if summary.is_emulated:
             row.append(_estimate(point.estimate("cluster"), scale))
-        row += [_slowdown(point), words.count(point.estimate("tokens_per_second").value)]
+        row += [_compared(made, point), words.count(point.estimate("tokens_per_second").value)]
         row += [_share(point, "hidden"), _share(point, "exposed"), words.ratio(point.estimate("bound_ratio"), with_interval=False)]
         row += [words.bytes_(point.estimate(name).value) for name in ("in_flight_bytes", "memory_bytes")]
         rows.append(row)
@@ -83,6 +95,8 @@ def notes_of(summary: SweepSummary) -> list[str]:
                      "computing, or alone; x bound is the step's time over its lower bound.")  # fmt: skip
     if summary.sweep.fit:
         notes.append(f"{summary.sweep.fit} that fits: the largest for which short trials ran within the memory budget and never had to wait for memory.")
+    made = chain.chain_of(summary)
+    notes += chain.notes_of(made) if made else []
     notes += summary.flags()
     return notes + [f"Left out: {line}." for line in summary.sweep.left_out]
 

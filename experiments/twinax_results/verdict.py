@@ -1,6 +1,7 @@
 """One sentence that answers the question: which network does this training need?"""
 
 from . import words
+from .chain import batch_sentence, chain_of
 from .summary import LIMITER, NETWORK, RANKS, Point, SweepSummary
 
 SAME = 1.05  # "as fast as": the whole interval lies below
@@ -8,6 +9,9 @@ SAME = 1.05  # "as fast as": the whole interval lies below
 
 def verdict_of(summary: SweepSummary) -> str:
     """What each network costs against the baseline, what the limiter changes, and what the emulation stands for."""
+    made = chain_of(summary)
+    if made is not None and (said := [part for part in (batch_sentence(made), made.conclusion()) if part]):
+        return f"{_subject(summary)}: {'; '.join(said)}."
     compared = _compared(summary)
     if not compared:
         return f"{_subject(summary)}: no verdict, since no point has a ratio to a baseline ({_why(summary)})."

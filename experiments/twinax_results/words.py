@@ -1,6 +1,7 @@
 """Numbers and names as people read them."""
 
 import math
+import re
 
 from .statistics import Estimate
 
@@ -66,3 +67,31 @@ def network(name: str) -> str:
 def join(parts: list[str]) -> str:
     """a; b; and c."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+PREFIXES = {"": 1.0, "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
+            "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}  # fmt: skip
+BASES = ("bit/s", "flop/s", "FLOP/s", "B/s", "B", "s", "")
+
+
+def _parsed(value) -> tuple[float, str, float] | None:
+    """(number, base unit, prefix' factor) of 4, 2.5 or "15Gbit/s"; None of anything else."""
+    if isinstance(value, (bool, list, dict)):
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([A-Za-z/]*)", str(value))
+    if match is None:
+        return None
+    number, unit = float(match[1]), match[2]
+    base = next(base for base in BASES if unit.endswith(base) and unit.removesuffix(base) in (*PREFIXES, unit))
+    factor = PREFIXES.get(unit.removesuffix(base))
+    return None if factor is None or (unit and not base) else (number, base, factor)
+
+
+def quantities(values: list) -> tuple[list[float], str] | None:
+    """All values of an axis in the unit of the first, and that unit; None if one is no quantity of that kind."""
+    parsed = [_parsed(value) for value in values]
+    if not parsed or any(one is None or one[1] != parsed[0][1] for one in parsed):
+        return None
+    scale = parsed[0][2]
+    unit = re.sub(r"^[^A-Za-z]*", "", str(values[0])) if parsed[0][1] else ""
+    return [float(f"{number * factor / scale:.12g}") for number, _, factor in parsed], unit

@@ -25,6 +25,7 @@
 #include "app/launch.hpp"
 #include "app/model_catalog.hpp"
 #include "app/progress.hpp"
+#include "app/published.hpp"
 #include "app/sweep_file.hpp"
 #include "app/training_run.hpp"
 
@@ -101,6 +102,7 @@ class Sweep {
               .fit = file_.fit ? file_.fit->key : ""};
     for (const Axis& axis : file_.axes) index_.axes.push_back({.key = axis.key, .values = axis.values});
     for (const Point& point : points_) index_.points.push_back(to_toml(file_, point));
+    index_.published = index_rows_of(file_);
     if (!is_root()) return;
     read_trials_before();
     const record::Environment here = record::this_environment();
@@ -218,8 +220,11 @@ class Sweep {
     const std::string with = file_.fit ? fmt::format(" {}={}", file_.fit->key, trial.value) : "";
     log_info(fmt::format("{}{}: {}{}", to_line(points_[point]), with, outcome_of(trial),
                          trial.out_of_memory.empty() ? "" : ": " + trial.out_of_memory));
-    index_.trials.push_back(
-        {.point = to_toml(file_, points_[point]), .value = trial.value, .retries = trial.retries, .outcome = outcome_of(trial)});
+    index_.trials.push_back({.point = to_toml(file_, points_[point]),
+                             .value = trial.value,
+                             .retries = trial.retries,
+                             .outcome = outcome_of(trial),
+                             .reason = trial.out_of_memory});
     write_index();
   }
 

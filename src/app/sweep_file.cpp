@@ -11,6 +11,7 @@
 #include "twinax/base/error.hpp"
 
 #include "app/experiment.hpp"
+#include "app/published.hpp"
 
 namespace twinax::app {
 namespace {
@@ -93,10 +94,12 @@ void read_own_key(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry
     }
   } else if (key.starts_with("fit.")) {
     read_fit_key(sweep, file, entry, key.substr(4));
+  } else if (key.starts_with("published.")) {
+    read_published_key(sweep, file, entry, key.substr(10));
   } else if (key.starts_with("baseline.")) {
     sweep.baseline.emplace_back(key.substr(9), to_set_text(value.items.front()));
   } else {
-    refuse(file, entry, "is not a key of a sweep: title, repeats, precision, warmup_steps, baseline, per_rank, fit");
+    refuse(file, entry, "is not a key of a sweep: title, repeats, precision, warmup_steps, baseline, per_rank, fit, published");
   }
 }
 
@@ -176,6 +179,7 @@ SweepFile read_sweep(const std::string& path, std::span<const std::string> sets)
   }
   check_baseline(sweep);
   check_fit(sweep);
+  check_published(sweep);
   return sweep;
 }
 

@@ -30,6 +30,18 @@ struct FitAxis {
   double precision = 0;    ///< share of itself to which the value is looked for
 };
 
+/// Figures that were published elsewhere, which a report holds the measured ones against.
+struct PublishedRow {
+  std::string name{};
+  std::string place{};  ///< file and line where it begins, for messages
+  std::string label{};
+  std::string source{};
+  std::optional<double> efficiency{};  ///< of scaling, a share
+  std::optional<double> speedup{};     ///< of the row's limiter over none
+  std::optional<double> batch{};       ///< of a rank
+  Point where{};                       ///< the axis values that it belongs to; axes left out may have any
+};
+
 /// A matrix of runs, as a file describes it.
 struct SweepFile {
   std::string path;
@@ -44,10 +56,12 @@ struct SweepFile {
   double precision = 0;  ///< half width of every interval over its median at which repeats stop; 0 = at the minimum
   std::int64_t warmup_steps = 1;
   std::optional<FitAxis> fit;
+  std::vector<PublishedRow> published;
 };
 
 /// Reads a sweep; `sets` are applied to all points. Throws ConfigError that names file, line, key and what is allowed: an axis of an
-/// unknown key, an empty axis, a value that its key refuses, fewer than 6 repeats (an interval of 95% needs them), a baseline off the axes.
+/// unknown key, an empty axis, a value that its key refuses, fewer than 6 repeats (an interval of 95% needs them), a baseline or
+/// published figures off the axes.
 [[nodiscard]] SweepFile read_sweep(const std::string& path, std::span<const std::string> sets);
 
 /// The matrix, the last axis fastest. One rank sends nothing: where `ranks` is an axis, points of one rank have the first value of each

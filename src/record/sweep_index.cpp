@@ -22,6 +22,11 @@ Dataspace line_of(std::size_t count, const std::string& path) {
   return Dataspace(check_hdf5(H5Screate_simple(1, &extent, nullptr), "making a space", path));
 }
 
+/// Whether there is such a group or dataset, in a group that there is.
+bool has_link(hid_t file, const char* name) {
+  return H5Lexists(file, name, H5P_DEFAULT) > 0;
+}
+
 /// A one-dimensional dataset of fixed-length strings, as long as the longest.
 void write_texts(hid_t file, const char* name, const std::vector<std::string>& texts, const std::string& path) {
   std::size_t bytes = 1;
@@ -40,6 +45,14 @@ void write_ints(hid_t file, const char* name, const std::vector<std::int64_t>& v
   const Dataspace space = line_of(values.size(), path);
   const Dataset dataset(check_hdf5(H5Dcreate2(file, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), doing, path));
   if (!values.empty()) check_hdf5(H5Dwrite(dataset.get(), native_int64(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), doing, path);
+}
+
+void write_doubles(hid_t file, const char* name, const std::vector<double>& values, const std::string& path) {
+  const std::string doing = fmt::format("writing {}", name);
+  const Dataspace space = line_of(values.size(), path);
+  const Dataset dataset(
+      check_hdf5(H5Dcreate2(file, name, H5T_IEEE_F64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), doing, path));
+  if (!values.empty()) check_hdf5(H5Dwrite(dataset.get(), native_double(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), doing, path);
 }
 
 std::size_t count_of(const Dataset& dataset, const std::string& doing, const std::string& path) {
@@ -74,6 +87,14 @@ std::vector<std::int64_t> read_ints(hid_t file, const char* name, const std::str
   return values;
 }
 
+std::vector<double> read_doubles(hid_t file, const char* name, const std::string& path) {
+  const std::string doing = fmt::format("reading {}", name);
+  const Dataset dataset(check_hdf5(H5Dopen2(file, name, H5P_DEFAULT), doing, path));
+  std::vector<double> values(count_of(dataset, doing, path));
+  if (!values.empty()) check_hdf5(H5Dread(dataset.get(), native_double(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), doing, path);
+  return values;
+}
+
 void write_runs(hid_t file, const std::vector<IndexRun>& runs, const std::string& path) {
   std::vector<std::string> points, files;
   std::vector<std::int64_t> repeats;
@@ -88,18 +109,41 @@ void write_runs(hid_t file, const std::vector<IndexRun>& runs, const std::string
 }
 
 void write_trials(hid_t file, const std::vector<IndexTrial>& trials, const std::string& path) {
-  std::vector<std::string> points, outcomes;
+  std::vector<std::string> points, outcomes, reasons;
   std::vector<std::int64_t> values, retries;
   for (const IndexTrial& trial : trials) {
     points.push_back(trial.point);
     values.push_back(trial.value);
     retries.push_back(trial.retries);
     outcomes.push_back(trial.outcome);
+    reasons.push_back(trial.reason);
   }
   write_texts(file, "/trials/point", points, path);
   write_ints(file, "/trials/value", values, path);
   write_ints(file, "/trials/retries", retries, path);
   write_texts(file, "/trials/outcome", outcomes, path);
+  write_texts(file, "/trials/reason", reasons, path);
+}
+
+void write_published(hid_t file, const std::vector<IndexPublished>& published, const std::string& path) {
+  std::vector<std::string> names, labels, sources, wheres;
+  std::vector<double> efficiencies, speedups, batches;
+  for (const IndexPublished& row : published) {
+    names.push_back(row.name);
+    labels.push_back(row.label);
+    sources.push_back(row.source);
+    wheres.push_back(row.where);
+    efficiencies.push_back(row.efficiency);
+    speedups.push_back(row.speedup);
+    batches.push_back(row.batch);
+  }
+  write_texts(file, "/published/name", names, path);
+  write_texts(file, "/published/label", labels, path);
+  write_texts(file, "/published/source", sources, path);
+  write_texts(file, "/published/where", wheres, path);
+  write_doubles(file, "/published/efficiency", efficiencies, path);
+  write_doubles(file, "/published/speedup", speedups, path);
+  write_doubles(file, "/published/batch", batches, path);
 }
 
 void write_content(const File& file, const SweepIndex& index, const std::string& path) {
@@ -112,7 +156,7 @@ void write_content(const File& file, const SweepIndex& index, const std::string&
   write_attribute(file.get(), "repeats_maximum", index.repeats_maximum, path);
   write_attribute(file.get(), "warmup_steps", index.warmup_steps, path);
   write_attribute(file.get(), "fit", index.fit, path);
-  for (const char* name : {"/axes", "/runs", "/trials"}) {
+  for (const char* name : {"/axes", "/runs", "/trials", "/published"}) {
     const Group group(
         check_hdf5(H5Gcreate2(file.get(), name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), fmt::format("creating {}", name), path));
   }
@@ -125,6 +169,7 @@ void write_content(const File& file, const SweepIndex& index, const std::string&
   write_texts(file.get(), "/points", index.points, path);
   write_runs(file.get(), index.runs, path);
   write_trials(file.get(), index.trials, path);
+  write_published(file.get(), index.published, path);
 }
 
 void read_trials(hid_t file, SweepIndex& index, const std::string& path) {
@@ -134,10 +179,29 @@ void read_trials(hid_t file, SweepIndex& index, const std::string& path) {
   const std::vector<std::int64_t> values = read_ints(file, "/trials/value", path);
   const std::vector<std::int64_t> retries = read_ints(file, "/trials/retries", path);
   const std::vector<std::string> outcomes = read_texts(file, "/trials/outcome", path);
-  if (values.size() != points.size() || retries.size() != points.size() || outcomes.size() != points.size()) {
+  std::vector<std::string> reasons(points.size());
+  if (has_link(file, "/trials/reason")) reasons = read_texts(file, "/trials/reason", path);
+  if (values.size() != points.size() || retries.size() != points.size() || outcomes.size() != points.size() ||
+      reasons.size() != points.size()) {
     throw FileError(fmt::format("{}: the columns of /trials are of different lengths", path));
   }
-  for (std::size_t i = 0; i < points.size(); ++i) index.trials.push_back({points[i], values[i], retries[i], outcomes[i]});
+  for (std::size_t i = 0; i < points.size(); ++i) index.trials.push_back({points[i], values[i], retries[i], outcomes[i], reasons[i]});
+}
+
+void read_published(hid_t file, SweepIndex& index, const std::string& path) {
+  if (!has_link(file, "/published")) return;  // of an earlier program
+  const std::vector<std::string> names = read_texts(file, "/published/name", path);
+  const std::vector<std::string> labels = read_texts(file, "/published/label", path);
+  const std::vector<std::string> sources = read_texts(file, "/published/source", path);
+  const std::vector<std::string> wheres = read_texts(file, "/published/where", path);
+  const std::vector<double> efficiencies = read_doubles(file, "/published/efficiency", path);
+  const std::vector<double> speedups = read_doubles(file, "/published/speedup", path);
+  const std::vector<double> batches = read_doubles(file, "/published/batch", path);
+  for (const std::size_t size : {labels.size(), sources.size(), wheres.size(), efficiencies.size(), speedups.size(), batches.size()}) {
+    if (size != names.size()) throw FileError(fmt::format("{}: the columns of /published are of different lengths", path));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i)
+    index.published.push_back({names[i], labels[i], sources[i], wheres[i], efficiencies[i], speedups[i], batches[i]});
 }
 
 SweepIndex read_content(const File& file, const std::string& path) {
@@ -162,6 +226,7 @@ SweepIndex read_content(const File& file, const std::string& path) {
   }
   for (std::size_t i = 0; i < points.size(); ++i) index.runs.push_back({points[i], repeats[i], files[i]});
   read_trials(file.get(), index, path);
+  read_published(file.get(), index, path);
   return index;
 }
 

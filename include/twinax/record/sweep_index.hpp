@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,18 @@ struct IndexTrial {
   std::int64_t value = -1;  ///< of the key that is to fit; -1 if the sweep has none
   std::int64_t retries = 0;
   std::string outcome{};  ///< "fits", "retries" or "out of memory"
+  std::string reason{};   ///< what did not fit, in words; empty if it ran
+};
+
+/// Figures that were published elsewhere, for comparison; NaN where none is given.
+struct IndexPublished {
+  std::string name{};
+  std::string label{};
+  std::string source{};
+  std::string where{};  ///< TOML text of the axis values that they belong to
+  double efficiency = std::numeric_limits<double>::quiet_NaN();
+  double speedup = std::numeric_limits<double>::quiet_NaN();
+  double batch = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// What index.h5 says of a sweep.
@@ -41,6 +54,7 @@ struct SweepIndex {
   std::vector<IndexRun> runs{};  ///< recorded so far
   std::string fit{};             ///< the key of which each point has the largest value that fits; empty if there is none
   std::vector<IndexTrial> trials{};
+  std::vector<IndexPublished> published{};
 };
 
 /// Writes the index anew, aside and renamed: readers see the old one or the new one, whole.

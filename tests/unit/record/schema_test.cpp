@@ -114,15 +114,18 @@ TEST(Schema, DocumentsTheIndexOfASweep) {
   const std::string heading = "The index of a sweep";
   EXPECT_THAT(documented(heading, "attribute"), ContainerEq(attributes_of(file, "/")));
   Types datasets;
-  for (const std::string path : {"/axes/key", "/axes/values_0", "/points", "/runs/point", "/runs/repeat", "/runs/file", "/trials/point",
-                                 "/trials/value", "/trials/retries", "/trials/outcome"}) {
+  for (const std::string path :
+       {"/axes/key", "/axes/values_0", "/points", "/runs/point", "/runs/repeat", "/runs/file", "/trials/point", "/trials/value",
+        "/trials/retries", "/trials/outcome", "/trials/reason", "/published/name", "/published/label", "/published/source",
+        "/published/where", "/published/efficiency", "/published/speedup", "/published/batch"}) {
     const Dataset dataset(check_hdf5(H5Dopen2(file.file(), path.c_str(), H5P_DEFAULT), "opening", path));
     const Datatype type(H5Dget_type(dataset.get()));
     datasets[path] = name_of(type.get());
   }
   EXPECT_THAT(documented(heading, "dataset"), ContainerEq(datasets));
-  EXPECT_EQ(file.names("/").size() + file.names("/axes").size() + file.names("/runs").size() + file.names("/trials").size(),
-            4U + 2U + 3U + 4U);
+  EXPECT_EQ(file.names("/").size() + file.names("/axes").size() + file.names("/runs").size() + file.names("/trials").size() +
+                file.names("/published").size(),
+            5U + 2U + 3U + 5U + 7U);
 }
 
 TEST(Schema, NamesEachColumnOnceWithTypeUnitAndHelp) {

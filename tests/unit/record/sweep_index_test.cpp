@@ -1,5 +1,7 @@
 #include "twinax/record/sweep_index.hpp"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 
 #include "twinax/base/error.hpp"
@@ -29,7 +31,9 @@ SweepIndex made_index() {
   index.stands_for = "two nodes";
   index.runs = {{"a = 22\n", 1, "a-22_1.h5"}, {"a = 1\n", 0, "a-1_0.h5"}};
   index.fit = "train.batch";
-  index.trials = {{"a = 1\n", 16, 0, "fits"}, {"a = 22\n", 1, 3, "retries"}, {"a = 22\n", 9, 0, "out of memory"}};
+  index.trials = {{"a = 1\n", 16, 0, "fits"}, {"a = 22\n", 1, 3, "retries"}, {"a = 22\n", 9, 0, "out of memory", "no room for h.0"}};
+  index.published = {{.name = "x", .label = "X, 32 nodes", .source = "a paper", .where = "a = 1\n", .efficiency = 0.2, .batch = 20},
+                     {.name = "y", .label = "y", .source = "another", .speedup = 2.23}};
   return index;
 }
 
@@ -69,6 +73,39 @@ TEST(SweepIndex, ComesBackAsItWasWritten) {
   EXPECT_EQ(read.trials[0].value, 16);
   EXPECT_EQ(read.trials[1].retries, 3);
   EXPECT_EQ(read.trials[2].outcome, "out of memory");
+  EXPECT_EQ(read.trials[2].reason, "no room for h.0");
+  EXPECT_EQ(read.trials[1].reason, "");
+}
+
+TEST(SweepIndex, KeepsWhatWasPublished) {
+  const ScratchFolder folder;
+  write_sweep_index(folder / "index.h5", made_index());
+  const std::vector<IndexPublished> read = read_sweep_index(folder / "index.h5").published;
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].name, "x");
+  EXPECT_EQ(read[0].label, "X, 32 nodes");
+  EXPECT_EQ(read[0].source, "a paper");
+  EXPECT_EQ(read[0].where, "a = 1\n");
+  EXPECT_EQ(read[0].efficiency, 0.2);
+  EXPECT_TRUE(std::isnan(read[0].speedup));
+  EXPECT_EQ(read[0].batch, 20);
+  EXPECT_EQ(read[1].where, "");
+  EXPECT_TRUE(std::isnan(read[1].efficiency));
+  EXPECT_EQ(read[1].speedup, 2.23);
+}
+
+TEST(SweepIndex, OfAnEarlierProgramHasNothingPublishedAndNoReasons) {
+  const ScratchFolder folder;
+  write_sweep_index(folder / "index.h5", made_index());
+  {
+    const Stored file(folder / "index.h5", H5F_ACC_RDWR);
+    ASSERT_GE(H5Ldelete(file.file(), "/published", H5P_DEFAULT), 0);
+    ASSERT_GE(H5Ldelete(file.file(), "/trials/reason", H5P_DEFAULT), 0);
+  }
+  const SweepIndex read = read_sweep_index(folder / "index.h5");
+  EXPECT_TRUE(read.published.empty());
+  ASSERT_EQ(read.trials.size(), 3U);
+  EXPECT_EQ(read.trials[2].reason, "");
 }
 
 TEST(SweepIndex, MayNameNoRunYet) {

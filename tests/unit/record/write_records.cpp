@@ -264,7 +264,11 @@ void write_fit(const std::string& folder) {
   index.points = {window, none};
   for (std::int64_t repeat = 0; repeat < 6; ++repeat)
     index.runs.push_back(write_run(folder, {.network = kNetworks[0], .repeat = repeat}, "window", window));
-  index.trials = {{window, 8, 0, "fits"}, {window, 36, 0, "fits"}, {window, 50, 3, "retries"}, {none, 8, 0, "out of memory"}};
+  index.trials = {{window, 8, 0, "fits"},
+                  {window, 36, 0, "fits"},
+                  {window, 50, 3, "retries"},
+                  {none, 8, 0, "out of memory", "\"h.0\" takes 3.0 MiB more"}};
+  index.published = {{.name = "then", .label = "as it was", .source = "a page", .where = window, .efficiency = 0.9, .batch = 50}};
   write_sweep_index(folder + "/index.h5", index);
 }
 

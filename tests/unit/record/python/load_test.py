@@ -1,5 +1,6 @@
 """Tests of reading: what is growing or was cut off is read, what can't be is named in one line."""
 
+import math
 import os
 import subprocess
 import unittest
@@ -102,6 +103,24 @@ class Sweeps(WrittenCase):
         subprocess.run(["cp", str(folder / "ethernet-25g_none_0.h5"), str(folder / "copy.h5")], check=True)
         sweeps, singles, _ = load_all([folder])
         self.assertEqual((singles, sweeps[0].left_out), ([], [f"{folder}/copy.h5: is not named by the sweep's index"]))
+
+    def test_trials_and_published_figures_are_read(self):
+        folder = self.write("fit", "fit")
+        made = load_sweep(folder / "index.h5")
+        self.assertEqual([(trial.value, trial.outcome, trial.reason) for trial in made.trials],
+                         [(8, "fits", ""), (36, "fits", ""), (50, "retries", ""), (8, "out of memory", '"h.0" takes 3.0 MiB more')])  # fmt: skip
+        (row,) = made.published
+        self.assertEqual((row.name, row.label, row.source, row.efficiency, row.batch), ("then", "as it was", "a page", 0.9, 50.0))
+        self.assertTrue(math.isnan(row.speedup))
+        self.assertTrue(row.is_of({"fsdp.limiter": "window", "ranks": 2}))
+        self.assertFalse(row.is_of({"fsdp.limiter": "none", "ranks": 2}))
+
+    def test_an_index_of_an_earlier_program_has_nothing_published(self):
+        folder = self.write("fit", "fit")
+        with h5py.File(folder / "index.h5", "r+") as file:
+            del file["/published"], file["/trials/reason"]
+        made = load_sweep(folder / "index.h5")
+        self.assertEqual((made.published, {trial.reason for trial in made.trials}), ([], {""}))
 
     def test_files_that_can_not_be_read_do_not_hide_the_others(self):
         single = self.write("single", "single.h5")
