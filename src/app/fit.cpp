@@ -11,23 +11,24 @@ const char* outcome_of(const Trial& trial) {
   return trial.retries > 0 ? "retries" : "fits";
 }
 
-Fit find_fit(std::int64_t minimum, std::int64_t maximum, const std::function<Trial(std::int64_t)>& run) {
-  if (maximum < minimum) throw InvalidArgument(fmt::format("no values to fit: from {} to {}", minimum, maximum));
+Fit find_fit(const FitRange& range, const std::function<Trial(std::int64_t)>& run) {
+  if (range.maximum < range.minimum) {
+    throw InvalidArgument(fmt::format("no values to fit: from {} to {}", range.minimum, range.maximum));
+  }
   Fit fit;
+  std::int64_t most = range.minimum - 1;  // the largest that is known to fit
+  std::int64_t least = range.maximum;     // of those above it that are not known to fail, the largest
   const auto fits = [&](std::int64_t value) {
     fit.trials.push_back(run(value));
-    return fit.trials.back().fits();
+    const bool does = fit.trials.back().fits();
+    if (does) most = value;
+    if (!does) least = value - 1;
+    return does;
   };
-  if (!fits(minimum)) return fit;
-  std::int64_t most = minimum;   // fits
-  std::int64_t least = maximum;  // of those above `most` that are not known to fail, the largest
-  while (most < least) {
-    const std::int64_t middle = least - (least - most) / 2;  // above `most`, and the maximum only if it is next to it
-    if (fits(middle)) {
-      most = middle;
-    } else {
-      least = middle - 1;
-    }
+  if (!fits(range.minimum)) return fit;
+  if (range.guess && *range.guess > most && *range.guess <= least && fits(*range.guess) && most < least) fits(most + 1);
+  while (most<least&& static_cast<double>(least - most)> range.precision * static_cast<double>(most)) {
+    fits(least - (least - most) / 2);  // above `most`, and the last only if it is next to it
   }
   fit.value = most;
   return fit;

@@ -26,7 +26,8 @@ struct FitAxis {
   std::string key;  ///< of the config; a whole number
   std::int64_t minimum = 1;
   std::int64_t maximum = 0;
-  std::int64_t steps = 2;  ///< of a trial
+  std::int64_t steps = 2;  ///< of a trial; those of the warm-up don't count
+  double precision = 0;    ///< share of itself to which the value is looked for
 };
 
 /// A matrix of runs, as a file describes it.
@@ -49,7 +50,8 @@ struct SweepFile {
 /// unknown key, an empty axis, a value that its key refuses, fewer than 6 repeats (an interval of 95% needs them), a baseline off the axes.
 [[nodiscard]] SweepFile read_sweep(const std::string& path, std::span<const std::string> sets);
 
-/// The matrix, the last axis fastest.
+/// The matrix, the last axis fastest. One rank sends nothing: where `ranks` is an axis, points of one rank have the first value of each
+/// axis of the network (net.*, collective.*) alone.
 [[nodiscard]] std::vector<Point> points_of(const SweepFile& sweep);
 
 /// A point's config: the common one, then its values and, where a key is to fit, `fitted` for it, then `per_rank` keys times `ranks`.

@@ -91,12 +91,14 @@ std::int64_t Workload::evaluation_bytes() const {
   return bytes;
 }
 
-Flops Workload::step_flops() const {
+Flops Workload::sequence_flops() const {
   Flops sum{0};
-  for (std::size_t s = 0; s < model_->stages().size(); ++s) {
-    sum += model_->forward_flops(s, share_.size()) + model_->backward_flops(s, share_.size());
-  }
+  for (std::size_t s = 0; s < model_->stages().size(); ++s) sum += model_->forward_flops(s, 1) + model_->backward_flops(s, 1);
   return sum;
+}
+
+Flops Workload::step_flops() const {
+  return sequence_flops() * static_cast<double>(share_.size());
 }
 
 fsdp::ComputeTimes Workload::measure(int shards, int repeats, Clock& clock) {

@@ -31,6 +31,8 @@ class Workload {
   [[nodiscard]] nn::RowShape row() const { return rows_.row(); }
   [[nodiscard]] std::int64_t micro_batch() const { return micro_batch_; }
   [[nodiscard]] std::int64_t micro_batches() const { return micro_batches_; }
+  /// Sequences of a step over all ranks.
+  [[nodiscard]] std::int64_t global_batch() const { return global_batch_; }
   /// Targets of a step over all ranks.
   [[nodiscard]] std::int64_t global_tokens() const { return global_batch_ * row().target_tokens(); }
 
@@ -44,6 +46,8 @@ class Workload {
   /// The bytes of text that an evaluation's targets stand for, over all ranks.
   [[nodiscard]] std::int64_t evaluation_bytes() const;
 
+  /// Floating-point operations of one sequence's forward and backward.
+  [[nodiscard]] Flops sequence_flops() const;
   /// Floating-point operations of this rank in a step.
   [[nodiscard]] Flops step_flops() const;
   /// Times this rank's first micro-batch without communication, with the optimizer on one of `shards` shards.

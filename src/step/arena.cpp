@@ -150,7 +150,7 @@ struct Arena::State {
     return text;
   }
 
-  const std::int64_t budget;
+  std::int64_t budget;
   std::pmr::memory_resource* common = nullptr;
 
   mutable std::mutex mutex;  // protects all below; the common memory's own may be taken after it
@@ -263,6 +263,12 @@ Bytes Arena::reserved() const {
 Bytes Arena::not_in_common() const {
   const std::scoped_lock lock(state_->mutex);
   return {state_->not_in_common};
+}
+
+void Arena::set_budget(Bytes budget) {
+  if (budget.value < 0) throw InvalidArgument("a memory budget of " + std::to_string(budget.value) + " bytes");
+  const std::scoped_lock lock(state_->mutex);
+  state_->budget = budget.value;
 }
 
 Bytes Arena::budget() const {

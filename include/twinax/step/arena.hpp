@@ -92,6 +92,8 @@ class Arena {
   /// Bytes of segments that were asked for in common and had elsewhere.
   [[nodiscard]] Bytes not_in_common() const;
   [[nodiscard]] Bytes budget() const;
+  /// What may be had from the system from now on; what is held already stays. Throws InvalidArgument if negative.
+  void set_budget(Bytes budget);
   /// Who holds how much now, largest first, for people: "activations 3.00 MB, workspaces 1.00 MB"; empty if nobody does.
   [[nodiscard]] std::string holders() const;
   /// Peaks start again from what is now, retries from 0.

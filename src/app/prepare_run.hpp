@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "twinax/collective/collectives.hpp"
+#include "twinax/fsdp/measure_compute.hpp"
+#include "twinax/net/bootstrap.hpp"
+
+#include "app/training_run.hpp"
+#include "app/workload.hpp"
+
+namespace twinax::app {
+
+/// The world's ranks that take part in a run.
+[[nodiscard]] collective::Group group_of(const net::World& world, const RunRequest& request);
+
+/// How many ranks a unit is sharded over.
+[[nodiscard]] int shards_of(const Config& config, const net::World& world, int ranks);
+
+/// What both measuring and training begin with: the model, the choices agreed, the computing timed with all ranks at it.
+struct Prepared {
+  /// Collective on the group.
+  Prepared(net::World& world, const RunRequest& request, Workload& its_workload, const collective::Group& group);
+
+  Workload& workload;
+  int shards;
+  std::unique_ptr<collective::Collectives> control;
+  std::string choices;
+  fsdp::ComputeTimes times;
+  FlopsPerSecond rate{0};  ///< the median over the ranks
+};
+
+}  // namespace twinax::app
