@@ -52,14 +52,16 @@ int shards_of(const Config& config, const net::World& world, int ranks) {
   return plan.shards();
 }
 
+void choose_products(const net::World& world, const RunRequest& request, Workload& workload, int ranks) {
+  workload.matmul().set_choices(tensor::parse_choices(product_choices(request.choices)));
+  (void)workload.measure(shards_of(request.config, world, ranks), 1, world.clock());  // each product's backend is chosen at its first use
+}
+
 Prepared::Prepared(net::World& world, const RunRequest& request, Workload& its_workload, const collective::Group& group)
     : workload(its_workload),
       shards(shards_of(request.config, world, group.size())),
       control(collective::make_own(world.transport(), group, {.lane = net::lanes::kTraining})) {
-  const std::string given = product_choices(request.choices);
-  workload.matmul().set_choices(tensor::parse_choices(given));
-  (void)workload.measure(shards, 1, world.clock());  // each product's backend is chosen at its first use
-  choices = agree_choices(*control, workload.matmul(), given);
+  choices = agree_choices(*control, workload.matmul(), product_choices(request.choices));
   control->barrier();
   times = workload.measure(shards, request.measurements, world.clock());
   rate = median_rate(*control, times);
@@ -70,7 +72,9 @@ FlopsPerSecond measure_rate(net::World& world, const RunRequest& request) {
   step::Arena arena;  // without the budget: a point of a sweep that doesn't fit is a result, and not the end of it
   std::optional<Workload> workload;
   agree(world, [&] {
-    if (group.index >= 0) workload.emplace(request.config, group.size(), group.index, arena);
+    if (group.index < 0) return;
+    workload.emplace(request.config, group.size(), group.index, arena);
+    choose_products(world, request, *workload, group.size());
   });
   FlopsPerSecond rate{0};
   if (workload) rate = steady_rate(world, request, *workload, group);

@@ -18,9 +18,13 @@ namespace twinax::app {
 /// How many ranks a unit is sharded over.
 [[nodiscard]] int shards_of(const Config& config, const net::World& world, int ranks);
 
+/// Makes this rank choose a backend for each of its matrix products where `request` gives none, by computing once what is measured later:
+/// memory that is too small for that shows here. Not collective. Throws OutOfBudget.
+void choose_products(const net::World& world, const RunRequest& request, Workload& workload, int ranks);
+
 /// What both measuring and training begin with: the model, the choices agreed, the computing timed with all ranks at it.
 struct Prepared {
-  /// Collective on the group.
+  /// After choose_products(). Collective on the group.
   Prepared(net::World& world, const RunRequest& request, Workload& its_workload, const collective::Group& group);
 
   Workload& workload;

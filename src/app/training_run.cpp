@@ -305,6 +305,7 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
     if (!takes_part) return;
     workload.emplace(request.config, group.size(), group.index, arena);
     if (request.config.flag("emulate.memory")) arena.set_budget(emulated_budget(world, request.config, *workload, group.size()));
+    choose_products(world, request, *workload, group.size());
   });
   std::optional<Prepared> prepared;
   if (takes_part) prepared.emplace(world, request, *workload, group);

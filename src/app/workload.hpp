@@ -19,8 +19,8 @@ namespace twinax::app {
 /// What one rank computes in a run: its model, its share of the data, cut into micro-batches.
 class Workload {
  public:
-  /// Not collective. The model's memory comes from `arena`. Throws ConfigError or FileError about the model's shape, the text, or more
-  /// ranks than there are sequences of tokens.
+  /// Not collective. The model's memory comes from `arena`, and so does what measuring takes. Throws ConfigError or FileError about the
+  /// model's shape, the text, or more ranks than there are sequences of tokens.
   Workload(const Config& config, int ranks, int index, step::Arena& arena);
 
   [[nodiscard]] nn::Model<float>& model() { return *model_; }
@@ -63,6 +63,7 @@ class Workload {
   std::int64_t evaluated_ = 0;  // held-out sequences of an evaluation
   data::Share share_;
   TextRows rows_;
+  step::Arena& arena_;
   tensor::Matmul matmul_;
   std::unique_ptr<nn::Model<float>> model_;
   std::vector<std::int32_t> tokens_;

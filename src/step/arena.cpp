@@ -155,6 +155,7 @@ struct Arena::State {
 
   mutable std::mutex mutex;  // protects all below; the common memory's own may be taken after it
   Blocks blocks;
+  std::uint64_t marks = 0;  // positions given to runs
   std::int64_t reserved = 0;
   std::int64_t not_in_common = 0;
   std::string overdraft;
@@ -198,6 +199,11 @@ std::span<std::byte> Arena::overdraw(const Ask& ask) {
 std::string Arena::overdraft() const {
   const std::scoped_lock lock(state_->mutex);
   return state_->overdraft;
+}
+
+std::uint64_t Arena::begin_marks(std::size_t ops) {
+  const std::scoped_lock lock(state_->mutex);
+  return std::exchange(state_->marks, state_->marks + ops);
 }
 
 void Arena::use(std::span<std::byte> buffer, Mark mark) {
