@@ -1,12 +1,13 @@
 # The front door: each target is a few calls of cloud/install.sh, cmake, ctest, mpirun and twinax. `make help` lists them.
 .DEFAULT_GOAL := build
-.PHONY: build demo test bench report format lint clean help
+.PHONY: build demo test bench report reproduce-rate-limiter format lint clean help
 
 SOURCES = $(shell find include src tests -name '*.hpp' -o -name '*.cpp')
 # Two ranks on any number of cores, also in a container whose only user is root.
 export OMPI_ALLOW_RUN_AS_ROOT ?= 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
 MPIRUN = mpirun --bind-to none --oversubscribe
+LIMITER_SWEEPS = rate-limiter rate-limiter-messages rate-limiter-workload rate-limiter-hidden
 
 build: ## install what building needs (apt), then build build/twinax
 	cloud/install.sh run
@@ -17,6 +18,14 @@ demo: build ## train over emulated InfiniBand and Ethernet, then draw results/de
 	cloud/demo_text.sh
 	$(MPIRUN) -n 2 build/twinax sweep experiments/demo.toml
 	build/twinax report results/demo/*.h5 -o results/demo
+
+reproduce-rate-limiter: ## the batch that fits with and without a limiter, and how it scales over Ethernet: draw results/rate-limiter/report.html
+	cloud/install.sh run
+	cmake --preset release
+	cmake --build --preset release --target twinax
+	cloud/demo_text.sh
+	for sweep in $(LIMITER_SWEEPS); do $(MPIRUN) -n 2 build/twinax sweep experiments/$$sweep.toml || exit 1; done
+	build/twinax report $(LIMITER_SWEEPS:%=results/%) -o results/rate-limiter
 
 report: ## draw results/demo/report.html again, from the records that are there
 	build/twinax report results/demo/*.h5 -o results/demo
@@ -58,4 +67,4 @@ clean: ## remove all builds and the demo's text; results stay
 	rm -rf build build-*
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' Makefile

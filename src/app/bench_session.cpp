@@ -15,6 +15,7 @@
 #include "twinax/record/environment.hpp"
 
 #include "app/agreement.hpp"
+#include "app/cluster_catalog.hpp"
 #include "app/emulation.hpp"
 #include "app/experiment.hpp"
 #include "app/model_catalog.hpp"
@@ -37,6 +38,10 @@ bool needs_rate(const Config& config) {
   return config.text("emulate.accelerator") != "none" && config.real("net.dilation") == 0;
 }
 
+bool stands_for_model(const Config& config) {
+  return config.real("emulate.parameters") > 0 || !config.text("emulate.model").empty();
+}
+
 }  // namespace
 
 Config load_bench_config(const BenchArguments& arguments) {
@@ -47,7 +52,8 @@ Config load_bench_config(const BenchArguments& arguments) {
     config = load_config(arguments.file, arguments.set);
     take_catalog_model(config);
   }
-  const bool needs_model = needs_rate(config) || config.real("emulate.parameters") > 0;
+  take_catalog_cluster(config);
+  const bool needs_model = needs_rate(config) || stands_for_model(config);
   if (needs_model && arguments.file.empty()) {
     throw ConfigError(
         fmt::format("emulate.accelerator = \"{}\": how much slower a rank is than it is measured by training's model, and a benchmark has "
@@ -71,7 +77,7 @@ BenchSession::BenchSession(net::World& world, const Config& config, const BenchA
 
 void BenchSession::decide_network(const std::string& command) {
   FlopsPerSecond rate{1};
-  std::int64_t parameters = 0;
+  RunSize run;
   if (needs_rate(config_)) {
     RunRequest request;
     request.config = config_;
@@ -80,10 +86,14 @@ void BenchSession::decide_network(const std::string& command) {
   }
   agree(world_, [&] {
     step::Arena arena;
-    if (config_.real("emulate.parameters") > 0) parameters = Workload(config_, world_.size(), world_.rank(), arena).parameters();
+    if (stands_for_model(config_)) {
+      const Workload workload(config_, world_.size(), world_.rank(), arena);
+      run = {.parameters = workload.parameters(), .sequence = workload.sequence_flops()};
+    }
     emulation_ = make_emulation(config_, rate);
     place_ = {.ranks = world_.size(), .ranks_per_node = ranks_per_node(config_, world_, world_.size())};
-    profile_ = make_profile(config_, emulation_, parameters, nodes_of(place_));
+    run.nodes = nodes_of(place_);
+    profile_ = make_profile(config_, emulation_, run);
     check_links(config_, world_, profile_, emulation_.dilation, place_.ranks);
   });
 }

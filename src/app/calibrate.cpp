@@ -65,7 +65,7 @@ std::optional<net::Profile> applied_profile(const Config& config) {
   }
   Emulation emulation;
   if (config.real("net.dilation") > 0) emulation.dilation = config.real("net.dilation");
-  return make_profile(config, emulation, 0, 1);
+  return make_profile(config, emulation, {});
 }
 
 std::string place(const net::World& world, int rank) {

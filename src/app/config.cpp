@@ -8,6 +8,7 @@
 #include "twinax/base/error.hpp"
 #include "twinax/base/log.hpp"
 
+#include "app/cluster_catalog.hpp"
 #include "app/commands.hpp"
 #include "app/experiment.hpp"
 #include "app/model_catalog.hpp"
@@ -25,6 +26,7 @@ int config_command(const ConfigArguments& arguments) {
     if (!arguments.file.empty()) config = load_config(arguments.file, {}, kSweepTables);
     for (const std::string& assignment : arguments.set) config.set(assignment);
     take_catalog_model(config);
+    take_catalog_cluster(config);
     fmt::print("{}", config.to_toml());
     return 0;
   } catch (const Error& error) {

@@ -12,6 +12,7 @@
 #include "twinax/base/units_text.hpp"
 
 #include "app/paths.hpp"
+#include "app/stood_for.hpp"
 
 namespace twinax::app {
 namespace {
@@ -39,7 +40,13 @@ void set_field(Accelerator& accelerator, const TomlFile& file, const TomlEntry& 
     accelerator.sustained = *share;
   } else if (field == "source") {
     accelerator.source = text_of(file, entry);
-  } else if (field != "memory") {
+  } else if (field == "memory") {
+    try {
+      accelerator.memory = parse_bytes(text_of(file, entry));
+    } catch (const InvalidArgument& error) {
+      refuse(file, entry, error.what());
+    }
+  } else {
     refuse(file, entry, "is not a key of an accelerator: peak, sustained, memory, source");
   }
 }
@@ -60,6 +67,38 @@ std::vector<Accelerator> read_accelerators(const std::string& path) {
     }
   }
   return all;
+}
+
+/// Puts the config's own figures in the place of the catalog's.
+void take_own_figures(const Config& config, net::Profile& profile) {
+  if (const BytesPerSecond usable = config.rate("net.usable_rate"); usable.value > 0) {
+    if (usable > profile.rate) {
+      throw ConfigError(
+          fmt::format("net.usable_rate = {}: more than the {} of {}", for_people(usable), for_people(profile.rate), profile.name));
+    }
+    profile.achievable = usable / profile.rate;
+  }
+  if (const Seconds overhead = config.seconds("net.message_overhead"); overhead.value > 0) profile.message_overhead = overhead;
+}
+
+/// How many more bytes this run moves into a node for a FLOP than the model that is stood for.
+double bytes_per_flop(const Config& config, const StoodFor& model, const RunSize& run) {
+  const auto sequences = static_cast<double>(config.integer("emulate.sequences"));
+  if (sequences == 0) return 1;
+  if (model.sequence.value == 0 || run.sequence.value == 0) {
+    throw ConfigError("emulate.sequences is set: the FLOPs of which model? Name it by emulate.model, and train a model");
+  }
+  const double there = model.parameters / (model.sequence.value * sequences * static_cast<double>(config.integer("emulate.accelerators")));
+  return static_cast<double>(run.parameters) / run.sequence.value / there;
+}
+
+/// Shrinks times to `share`; what messages cost beyond their bytes becomes a part of the rate.
+void stand_for_model(const Config& config, net::Profile& profile, double share) {
+  for (Seconds* time : {&profile.latency, &profile.in_node_latency, &profile.jitter, &profile.tail}) *time = *time * share;
+  const Bytes chunk = config.bytes("net.chunk");
+  const Seconds takes = std::max(profile.message_gap, chunk / (profile.rate * profile.achievable) + profile.message_overhead);
+  profile.rate = chunk / (takes * profile.achievable);
+  profile.message_overhead = profile.message_gap = {0};
 }
 
 }  // namespace
@@ -91,34 +130,36 @@ Emulation make_emulation(const Config& config, FlopsPerSecond rank_rate) {
   return emulation;
 }
 
-std::optional<net::Profile> make_profile(const Config& config, const Emulation& emulation, std::int64_t parameters, int nodes) {
+std::optional<net::Profile> make_profile(const Config& config, const Emulation& emulation, const RunSize& run) {
   const std::string& name = config.text("net.profile");
   if (name == "none") return std::nullopt;
   net::Profile profile = net::find_profile(net::read_profiles(catalog_path(config, "net.catalog", "networks.toml")), name);
-  if (const double stood_for = config.real("emulate.parameters"); stood_for > 0) {
-    const double share = static_cast<double>(parameters) / stood_for;
-    for (Seconds* time : {&profile.latency, &profile.in_node_latency, &profile.jitter, &profile.tail}) *time = *time * share;
-    const Bytes chunk = config.bytes("net.chunk");
-    const Seconds takes = std::max(profile.message_gap, chunk / (profile.rate * profile.achievable) + profile.message_overhead);
-    profile.rate = chunk / (takes * profile.achievable);
-    profile.message_overhead = profile.message_gap = {0};
-  }
-  if (const std::int64_t m = config.integer("emulate.nodes"); m > 1 && nodes > 1) {
+  take_own_figures(config, profile);
+  profile.stream_rate = profile.stream_rate * static_cast<double>(config.integer("emulate.accelerators"));
+  const std::optional<StoodFor> model = stood_for(config);
+  const double denser = model ? bytes_per_flop(config, *model, run) : 1;
+  if (model) stand_for_model(config, profile, static_cast<double>(run.parameters) / model->parameters / denser);
+  for (BytesPerSecond* rate : {&profile.rate, &profile.stream_rate, &profile.in_node_rate}) *rate = *rate * denser;
+  if (const std::int64_t m = config.integer("emulate.nodes"); m > 1 && run.nodes > 1) {
     // A ring of N nodes moves (N - 1) / N of the model into each; the rate is scaled so that bytes per FLOP are those of M nodes.
     const auto share = [](double n) { return (n - 1) / n; };
-    profile.rate = profile.rate * (share(nodes) / share(static_cast<double>(m)));
+    for (BytesPerSecond* rate : {&profile.rate, &profile.stream_rate}) *rate = *rate * (share(run.nodes) / share(static_cast<double>(m)));
   }
   return profile.dilated(emulation.dilation);
 }
 
-std::string stands_for(const Config& config, const Emulation& emulation, std::int64_t parameters, int nodes, std::int64_t tokens_per_node) {
+std::string stands_for(const Config& config, const Emulation& emulation, const RunSize& run) {
   if (emulation.accelerator == "none") return "";
-  const std::int64_t stood_nodes = config.integer("emulate.nodes") > 0 ? config.integer("emulate.nodes") : nodes;
-  const double stood_parameters =
-      config.real("emulate.parameters") > 0 ? config.real("emulate.parameters") : static_cast<double>(parameters);
+  const std::int64_t nodes = config.integer("emulate.nodes") > 0 && run.nodes > 1 ? config.integer("emulate.nodes") : run.nodes;
+  const std::optional<StoodFor> model = stood_for(config);
+  const double parameters = model ? model->parameters : static_cast<double>(run.parameters);
   const auto count = [](double n) { return n >= 1e9 ? fmt::format("{:.3g} billion", n / 1e9) : fmt::format("{:.3g} million", n / 1e6); };
-  return fmt::format("{} nodes with {} {} each, {} tokens a node and step, a model of {} parameters", stood_nodes,
-                     config.integer("emulate.accelerators"), emulation.accelerator, tokens_per_node, count(stood_parameters));
+  const std::int64_t sequences = config.integer("emulate.sequences");
+  const std::string work = sequences > 0 ? fmt::format("{} sequences an accelerator and step", run.sequences_per_node * sequences)
+                                         : fmt::format("{} tokens a node and step", run.tokens_per_node);
+  const std::string named = model && !model->name.empty() ? fmt::format("{}, ", model->name) : "";
+  return fmt::format("{} node{} with {} {} each, {}, {}a model of {} parameters", nodes, nodes == 1 ? "" : "s",
+                     config.integer("emulate.accelerators"), emulation.accelerator, work, named, count(parameters));
 }
 
 }  // namespace twinax::app

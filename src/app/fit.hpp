@@ -26,9 +26,18 @@ struct Fit {
   std::vector<Trial> trials;
 };
 
-/// Finds the largest value from `minimum` to `maximum` that fits, if all values below one that fits do: the minimum first, then by
-/// bisection, in at most 2 + log2(maximum - minimum) trials. The maximum is tried only if all before it fit. Throws InvalidArgument for a
-/// maximum below the minimum; what `run` throws goes through.
-[[nodiscard]] Fit find_fit(std::int64_t minimum, std::int64_t maximum, const std::function<Trial(std::int64_t)>& run);
+/// Where the largest value that fits is looked for.
+struct FitRange {
+  std::int64_t minimum = 1;
+  std::int64_t maximum = 1;
+  double precision = 0;  ///< it is enough to know it to this share of itself
+  std::optional<std::int64_t>
+      guess{};  ///< what it may well be: tried first, with the value after it (or as far from it as the precision allows)
+};
+
+/// Finds the largest value of the range that fits, if all values below one that fits do: the minimum first, then the guess, then by
+/// bisection, in at most 2 + log2(maximum - minimum) trials, and 2 for a guess that was wrong. The maximum is tried only if all before it
+/// fit, or if it was guessed. Throws InvalidArgument for a maximum below the minimum; what `run` throws goes through.
+[[nodiscard]] Fit find_fit(const FitRange& range, const std::function<Trial(std::int64_t)>& run);
 
 }  // namespace twinax::app

@@ -18,6 +18,7 @@
 #include "twinax/record/sweep_index.hpp"
 
 #include "app/agreement.hpp"
+#include "app/cluster_catalog.hpp"
 #include "app/commands.hpp"
 #include "app/fit.hpp"
 #include "app/interval.hpp"
@@ -77,7 +78,15 @@ class Sweep {
             fmt::format("{}: the axis ranks asks for {} ranks, but {} run: mpirun -n {}", file_.path, ranks, world_.size(), ranks));
       }
       (void)whole_config_of(point, least());
-      if (file_.fit) (void)whole_config_of(point, file_.fit->maximum);
+      if (!file_.fit) continue;
+      const Config largest = whole_config_of(point, file_.fit->maximum);
+      const std::int64_t share = largest.integer("train.global_batch") / ranks;
+      if (file_.fit->key == "train.batch" && file_.fit->maximum > share) {
+        throw ConfigError(
+            fmt::format("{}: sweep.fit goes to train.batch = {}, but of train.global_batch = {} a rank of {} has {} sequences: "
+                        "fit train.global_batch with per_rank = [\"train.global_batch\"], or set a larger one",
+                        file_.path, file_.fit->maximum, largest.integer("train.global_batch"), ranks, share));
+      }
     }
     if (is_root()) record::check_record_path(path_of(0, 0).string(), true);
   }
@@ -120,6 +129,7 @@ class Sweep {
   [[nodiscard]] Config whole_config_of(const Point& point, std::optional<std::int64_t> fitted) const {
     Config config = config_of(file_, point, ranks_of(point, world_.size()), fitted);
     take_catalog_model(config);
+    take_catalog_cluster(config);
     return config;
   }
 
@@ -172,8 +182,11 @@ class Sweep {
   void settle_emulation() {
     double recorded = recorded_.empty() ? 0 : recorded_.begin()->second.environment.dilation;
     control_->broadcast(std::as_writable_bytes(std::span(&recorded, 1)), 0, net::Purpose::Control);
-    const RunRequest request = request_of(0, 0, least());
-    const FlopsPerSecond rate = measure_rate(world_, request);
+    const auto ranks = [&](const Point& point) { return ranks_of(point, world_.size()); };
+    const auto largest = static_cast<std::size_t>(std::ranges::max_element(points_, {}, ranks) - points_.begin());
+    const RunRequest request = request_of(largest, 0, std::nullopt);  // where a key is to fit, with the file's own value of it
+    FlopsPerSecond rate = measure_rate(world_, request);
+    control_->broadcast(std::as_writable_bytes(std::span(&rate, 1)), 0, net::Purpose::Control);  // ranks outside the point have none
     agree(world_, [&] { emulation_ = make_emulation(request.config, rate); });
     if (recorded > 0) emulation_->dilation = recorded;
     // What a rank computes at while the dilation holds; runs measure their drift against it.
@@ -225,11 +238,16 @@ class Sweep {
                            [&](const record::IndexTrial& trial) { return trial.point == to_toml(file_, points_[point]); });
       return;
     }
-    const Fit fit = find_fit(file_.fit->minimum, file_.fit->maximum, [&](std::int64_t value) {
+    const FitRange range{.minimum = file_.fit->minimum,
+                         .maximum = file_.fit->maximum,
+                         .precision = file_.fit->precision,
+                         .guess = point > 0 ? fitted_[point - 1] : std::nullopt};
+    const Fit fit = find_fit(range, [&](std::int64_t value) {
       RunRequest request = request_of(point, 0, value);
       request.config.set("record.path", "", "a trial");
       request.config.set("train.steps", std::to_string(file_.fit->steps), "a trial");
       request.config.set("train.evaluate_every", "0", "a trial");
+      request.measurements = 1;
       RunSummary summary;
       Trial trial = run_within_budget(request, summary);
       trial.value = value;
@@ -261,6 +279,7 @@ class Sweep {
         leaves_out_[point] = true;
         return;
       }
+      if (trial.retries > 0) warn_of_retries(point, repeat, trial.retries);
       seconds = summary.median_step.value;
       if (is_root()) choices_ = summary.choices;
       if (is_root() && index_.stands_for.empty()) index_.stands_for = summary.stands_for;
@@ -272,6 +291,14 @@ class Sweep {
     write_index();
     progress_.show(std::ssize(index_.runs), fmt::format("round {} {}: {} a step{}", repeat + 1, to_line(points_[point]),
                                                         for_people(Seconds{seconds}), is_known != 0 ? " (recorded before)" : ""));
+  }
+
+  /// A run that was to fit its memory and had to wait for some: its record is flagged, its time is not that of a batch that fits.
+  void warn_of_retries(std::size_t point, std::int64_t repeat, std::int64_t retries) const {
+    if (!is_root() || !file_.fit) return;
+    log_warn(fmt::format("{} {}={}, run {}: fitted in its trial, but had to wait for memory {} time{} in this run (flag retries)",
+                         to_line(points_[point]), file_.fit->key, fitted_[point].value_or(0), repeat + 1, retries,
+                         retries == 1 ? "" : "s"));
   }
 
   /// Rank 0's choices become everyone's: ranks outside a point have made none.

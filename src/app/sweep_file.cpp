@@ -28,6 +28,13 @@ std::int64_t whole_number(const TomlFile& file, const TomlEntry& entry, const To
   return *number;
 }
 
+double share(const TomlFile& file, const TomlEntry& entry) {
+  const auto* share = std::get_if<double>(&entry.value.items.front());
+  if (entry.value.is_array || share == nullptr || *share < 0 || *share >= 1)
+    refuse(file, entry, "must be a share from 0 to below 1, such as 0.05");
+  return *share;
+}
+
 std::vector<std::string> texts(const TomlEntry& entry) {
   std::vector<std::string> all;
   for (const TomlValue::Scalar& item : entry.value.items) all.push_back(to_set_text(item));
@@ -60,8 +67,10 @@ void read_fit_key(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry
     (key == "minimum" ? sweep.fit->minimum : sweep.fit->maximum) = whole_number(file, entry, value, 1);
   } else if (key == "steps") {
     sweep.fit->steps = whole_number(file, entry, value, 1);
+  } else if (key == "precision") {
+    sweep.fit->precision = share(file, entry);
   } else {
-    refuse(file, entry, "is not a key of a fit: key, minimum, maximum, steps");
+    refuse(file, entry, "is not a key of a fit: key, minimum, maximum, steps, precision");
   }
 }
 
@@ -73,10 +82,7 @@ void read_own_key(SweepFile& sweep, const TomlFile& file, const TomlEntry& entry
   } else if (key == "repeats") {
     read_repeats(sweep, file, entry);
   } else if (key == "precision") {
-    const auto* share = std::get_if<double>(&value.items.front());
-    if (value.is_array || share == nullptr || *share < 0 || *share >= 1)
-      refuse(file, entry, "must be a share from 0 to below 1, such as 0.05");
-    sweep.precision = *share;
+    sweep.precision = share(file, entry);
   } else if (key == "warmup_steps") {
     sweep.warmup_steps = whole_number(file, entry, value.items.front(), 0);
   } else if (key == "per_rank") {
@@ -140,6 +146,10 @@ void check_fit(const SweepFile& sweep) {
   }
   if (std::ranges::find(sweep.axes, fit.key, &Axis::key) != sweep.axes.end())
     throw ConfigError(fmt::format("{}: sweep.fit looks for {}, which is an axis as well", sweep.path, fit.key));
+  if (fit.steps <= sweep.warmup_steps) {
+    throw ConfigError(fmt::format("{}: sweep.fit.steps = {} leaves no step that counts after sweep.warmup_steps = {}", sweep.path,
+                                  fit.steps, sweep.warmup_steps));
+  }
   for (const std::int64_t value : {fit.minimum, fit.maximum}) {
     Config tried = sweep.config;
     tried.set(fit.key, std::to_string(value), fmt::format("sweep.fit of {}", sweep.path));
@@ -173,6 +183,19 @@ SweepFile read_sweep(const std::string& path, std::span<const std::string> sets)
   return sweep;
 }
 
+namespace {
+
+/// Whether a point is one rank's again, over a network that it doesn't use.
+bool repeats_one_rank(const SweepFile& sweep, const Point& point) {
+  if (std::ranges::find(point, std::pair<std::string, std::string>("ranks", "1")) == point.end()) return false;
+  return std::ranges::any_of(sweep.axes, [&](const Axis& axis) {
+    const bool is_of_network = axis.key.starts_with("net.") || axis.key.starts_with("collective.");
+    return is_of_network && std::ranges::find(point, std::pair(axis.key, axis.values.front())) == point.end();
+  });
+}
+
+}  // namespace
+
 std::vector<Point> points_of(const SweepFile& sweep) {
   std::vector<Point> points{{}};
   for (const Axis& axis : sweep.axes) {
@@ -185,6 +208,7 @@ std::vector<Point> points_of(const SweepFile& sweep) {
     }
     points = std::move(longer);
   }
+  std::erase_if(points, [&](const Point& point) { return repeats_one_rank(sweep, point); });
   return points;
 }
 

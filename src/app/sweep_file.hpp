@@ -26,7 +26,8 @@ struct FitAxis {
   std::string key;  ///< of the config; a whole number
   std::int64_t minimum = 1;
   std::int64_t maximum = 0;
-  std::int64_t steps = 2;  ///< of a trial
+  std::int64_t steps = 2;  ///< of a trial; those of the warm-up don't count
+  double precision = 0;    ///< share of itself to which the value is looked for
 };
 
 /// Figures that were published elsewhere, which a report holds the measured ones against.
@@ -63,7 +64,8 @@ struct SweepFile {
 /// published figures off the axes.
 [[nodiscard]] SweepFile read_sweep(const std::string& path, std::span<const std::string> sets);
 
-/// The matrix, the last axis fastest.
+/// The matrix, the last axis fastest. One rank sends nothing: where `ranks` is an axis, points of one rank have the first value of each
+/// axis of the network (net.*, collective.*) alone.
 [[nodiscard]] std::vector<Point> points_of(const SweepFile& sweep);
 
 /// A point's config: the common one, then its values and, where a key is to fit, `fitted` for it, then `per_rank` keys times `ranks`.

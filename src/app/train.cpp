@@ -7,6 +7,7 @@
 #include "twinax/base/units_text.hpp"
 #include "twinax/record/read_record.hpp"
 
+#include "app/cluster_catalog.hpp"
 #include "app/commands.hpp"
 #include "app/experiment.hpp"
 #include "app/launch.hpp"
@@ -52,6 +53,7 @@ int train_command(const TrainArguments& arguments, const Invocation& invocation)
   const auto load = [&] {
     request.config = load_config(arguments.file, arguments.set);
     take_catalog_model(request.config);
+    take_catalog_cluster(request.config);
     // Read before there are ranks: HDF5 is used by one thread of a process.
     if (!arguments.same_choices_as.empty()) request.choices = record::read_record(arguments.same_choices_as).choices;
     return request.config;

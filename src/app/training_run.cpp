@@ -5,69 +5,34 @@
 #include <exception>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "twinax/base/log.hpp"
 #include "twinax/base/units_text.hpp"
-#include "twinax/collective/own_collectives.hpp"
 #include "twinax/fsdp/bound.hpp"
-#include "twinax/net/lanes.hpp"
 #include "twinax/step/live_executor.hpp"
 #include "twinax/step/virtual_executor.hpp"
 
 #include "app/agreement.hpp"
 #include "app/device_watch.hpp"
 #include "app/links.hpp"
+#include "app/prepare_run.hpp"
 #include "app/run_output.hpp"
 #include "app/step_report.hpp"
+#include "app/stood_for.hpp"
 #include "app/trainer_options.hpp"
 #include "app/workload.hpp"
 
 namespace twinax::app {
 namespace {
 
-constexpr int kMeasurements = 5;  // of which the median counts
-
-/// The median over the group of each rank's rate.
-FlopsPerSecond median_rate(collective::Collectives& control, const fsdp::ComputeTimes& times) {
-  const double mine = times.flops.value / times.stages().value;
-  std::vector<double> rates(static_cast<std::size_t>(control.group().size()));
-  control.all_gather_bytes(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(rates)), net::Purpose::Control);
-  std::ranges::sort(rates);
-  const std::size_t n = rates.size();
-  return {n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2};
+std::int64_t sum_over_ranks(collective::Collectives& control, std::int64_t mine) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(control.group().size()));
+  control.all_gather_bytes(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)), net::Purpose::Control);
+  return std::accumulate(all.begin(), all.end(), std::int64_t{0});
 }
-
-/// How many ranks a unit is sharded over.
-int shards_of(const Config& config, const net::World& world, int ranks) {
-  const fsdp::StepPlan plan{.ranks = ranks,
-                            .ranks_per_node = ranks_per_node(config, world, ranks),
-                            .strategy = fsdp::parse_strategy(config.text("fsdp.strategy"))};
-  return plan.shards();
-}
-
-/// What both measuring and training begin with: the model, the choices agreed, the computing timed with all ranks at it.
-struct Prepared {
-  Prepared(net::World& world, const RunRequest& request, Workload& its_workload, const collective::Group& group)
-      : workload(its_workload),
-        shards(shards_of(request.config, world, group.size())),
-        control(collective::make_own(world.transport(), group, {.lane = net::lanes::kTraining})) {
-    const std::string given = product_choices(request.choices);
-    workload.matmul().set_choices(tensor::parse_choices(given));
-    (void)workload.measure(shards, 1, world.clock());  // each product's backend is chosen at its first use
-    choices = agree_choices(*control, workload.matmul(), given);
-    control->barrier();
-    times = workload.measure(shards, kMeasurements, world.clock());
-    rate = median_rate(*control, times);
-  }
-  Workload& workload;
-  int shards;
-  std::unique_ptr<collective::Collectives> control;
-  std::string choices;
-  fsdp::ComputeTimes times;
-  FlopsPerSecond rate{0};
-};
 
 /// What a step computes over what its model needs: more than 1 where forward is run again before backward.
 double recomputation(const step::StepGraph& graph, const fsdp::StepPlan& plan) {
@@ -86,6 +51,14 @@ struct Network {
   int nodes = 1;
   std::optional<net::Profile> profile;
 };
+
+RunSize size_of_run(const Workload& workload, int nodes) {
+  return {.parameters = workload.parameters(),
+          .sequence = workload.sequence_flops(),
+          .nodes = nodes,
+          .sequences_per_node = workload.global_batch() / nodes,
+          .tokens_per_node = workload.global_tokens() / nodes};
+}
 
 /// One run on one of the ranks that take part.
 class TrainingRun {
@@ -116,8 +89,7 @@ class TrainingRun {
     summary_.parameters = prepared_.workload.parameters();
     summary_.bits_per_token = std::numeric_limits<double>::quiet_NaN();
     summary_.bits_per_byte = std::numeric_limits<double>::quiet_NaN();
-    summary_.stands_for =
-        stands_for(config_, network_.emulation, summary_.parameters, network_.nodes, prepared_.workload.global_tokens() / network_.nodes);
+    summary_.stands_for = stands_for(config_, network_.emulation, size_of_run(prepared_.workload, network_.nodes));
   }
 
   /// Opens what the run leaves behind; on the first member alone.
@@ -163,7 +135,7 @@ class TrainingRun {
       seconds_.push_back(row.seconds);
       summary_.loss = outcome.loss;
       summary_.steps = s + 1;
-      summary_.allocator_retries += row.allocator_retries;
+      if (s >= request_.warmup_steps) summary_.allocator_retries += row.allocator_retries;
       if (observer_ != nullptr) observer_->on_step(s, steps, outcome.loss, {row.seconds});
     }
     const std::int64_t every = config_.integer("train.evaluate_every");
@@ -202,12 +174,16 @@ class TrainingRun {
   void evaluate(std::int64_t s) {
     double loss_sum = 0;
     std::int64_t tokens = 0;
+    std::int64_t retries = 0;
     for (std::int64_t round = 0; round < prepared_.workload.evaluation_rounds(); ++round) {
       const fsdp::StepOutcome outcome = trainer_.evaluate(s, prepared_.workload.evaluation_batch(round));
       loss_sum += outcome.loss * static_cast<double>(outcome.tokens);
       tokens += outcome.tokens;
+      retries += outcome.run.memory.retries;
     }
+    retries = sum_over_ranks(links_.control(), retries);
     if (!is_root()) return;
+    summary_.allocator_retries += retries;
     if (tokens == 0) {
       if (!said_no_evaluation_) log_warn("no evaluation: the held-out part of the text is shorter than one sequence (data.held_out)");
       said_no_evaluation_ = true;
@@ -243,6 +219,7 @@ class TrainingRun {
                            for_people(arena_.not_in_common())));
     }
     if (!request_.trace.empty() && !last_timelines_.empty()) write_trace(request_.trace, trainer_.built().graph, last_timelines_);
+    if (summary_.allocator_retries > 0) output_->add_flag("retries");
     output_->finish(sent, device_rows(devices), drift());
     if (seconds_.empty()) return;
     std::vector<double> kept(seconds_.begin() + std::min<std::ptrdiff_t>(request_.warmup_steps, std::ssize(seconds_) - 1), seconds_.end());
@@ -274,33 +251,13 @@ class TrainingRun {
   bool said_no_evaluation_ = false;
 };
 
-/// Measures until the two best of its measurements agree, so that a disturbance of the machine doesn't set a whole sweep's clock.
-FlopsPerSecond steady_rate(net::World& world, const RunRequest& request, Workload& workload, const collective::Group& group) {
-  constexpr int kMostMeasurements = 12;
-  constexpr double kAgreement = 0.97;
-  Prepared prepared(world, request, workload, group);
-  FlopsPerSecond best = prepared.rate;
-  FlopsPerSecond second{0};
-  for (int m = 1; m < kMostMeasurements && (m < 3 || second < best * kAgreement); ++m) {
-    prepared.control->barrier();
-    const FlopsPerSecond rate = median_rate(*prepared.control, workload.measure(prepared.shards, kMeasurements, world.clock()));
-    second = std::max(second, std::min(rate, best));
-    best = std::max(best, rate);
-  }
-  return second;
-}
-
-collective::Group group_of(const net::World& world, const RunRequest& request) {
-  return collective::Group::first(request.ranks == 0 ? world.size() : request.ranks, world.rank());
-}
-
 Network decide_network(const net::World& world, const RunRequest& request, Prepared& prepared) {
   Network network;
   const int ranks = prepared.control->group().size();
   network.emulation = request.emulation ? *request.emulation : make_emulation(request.config, prepared.rate);
   network.ranks_per_node = ranks_per_node(request.config, world, ranks);
   network.nodes = (ranks + network.ranks_per_node - 1) / network.ranks_per_node;
-  network.profile = make_profile(request.config, network.emulation, prepared.workload.parameters(), network.nodes);
+  network.profile = make_profile(request.config, network.emulation, size_of_run(prepared.workload, network.nodes));
   check_links(request.config, world, network.profile, network.emulation.dilation, ranks);
   return network;
 }
@@ -327,6 +284,15 @@ Bytes buffers_of(const Workload& workload) {
   return size_of(Dtype::Fp32) * (kCopies * workload.parameters()) + kPadding;
 }
 
+/// What emulate.memory leaves a rank.
+Bytes emulated_budget(const net::World& world, const Config& config, Workload& workload, int ranks) {
+  if (config.bytes("memory.budget") > Bytes{0}) {
+    throw ConfigError("memory.budget and emulate.memory are both set: one of them says how much memory there is");
+  }
+  const int in_node = ranks_per_node(config, world, ranks);
+  return emulated_memory(config, workload.model().units(), shards_of(config, world, ranks), (ranks + in_node - 1) / in_node);
+}
+
 }  // namespace
 
 RunSummary run_training(net::World& world, const RunRequest& request, RunObserver* observer) {
@@ -336,7 +302,10 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
   step::Arena arena(request.config.bytes("memory.budget"));
   std::optional<Workload> workload;
   agree(world, [&] {
-    if (takes_part) workload.emplace(request.config, group.size(), group.index, arena);
+    if (!takes_part) return;
+    workload.emplace(request.config, group.size(), group.index, arena);
+    if (request.config.flag("emulate.memory")) arena.set_budget(emulated_budget(world, request.config, *workload, group.size()));
+    choose_products(world, request, *workload, group.size());
   });
   std::optional<Prepared> prepared;
   if (takes_part) prepared.emplace(world, request, *workload, group);
@@ -359,19 +328,6 @@ RunSummary run_training(net::World& world, const RunRequest& request, RunObserve
   if (takes_part) summary = run->run();
   world.sleep_barrier();
   return summary;
-}
-
-FlopsPerSecond measure_rate(net::World& world, const RunRequest& request) {
-  const collective::Group group = group_of(world, request);
-  step::Arena arena;  // without the budget: a point of a sweep that doesn't fit is a result, and not the end of it
-  std::optional<Workload> workload;
-  agree(world, [&] {
-    if (group.index >= 0) workload.emplace(request.config, group.size(), group.index, arena);
-  });
-  FlopsPerSecond rate{0};
-  if (workload) rate = steady_rate(world, request, *workload, group);
-  world.sleep_barrier();
-  return rate;
 }
 
 }  // namespace twinax::app

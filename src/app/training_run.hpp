@@ -39,6 +39,7 @@ struct RunRequest {
   std::string point;  ///< TOML text of axis values
   std::int64_t repeat = -1;
   std::int64_t warmup_steps = 0;
+  int measurements = 5;         ///< of the computing alone, of which the median counts
   bool replaces_record = true;  ///< whether an existing record at record.path may be replaced
 };
 
@@ -51,7 +52,7 @@ struct RunSummary {
   double bits_per_token = 0;  ///< of the last evaluation; NaN if there was none
   double bits_per_byte = 0;   ///< the same for each byte of the text that its targets stand for
   Seconds median_step{0};
-  std::int64_t allocator_retries = 0;  ///< over all ranks and steps
+  std::int64_t allocator_retries = 0;  ///< over all ranks, in steps that count and in evaluations
   std::string stands_for;
   std::string choices;        ///< as agreed
   std::string out_of_budget;  ///< on all ranks that took part: why the run ended before its last step; empty if it didn't

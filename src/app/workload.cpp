@@ -14,7 +14,8 @@ Workload::Workload(const Config& config, int ranks, int index, step::Arena& aren
       index_(index),
       global_batch_(config.integer("train.global_batch")),
       share_(data::share(global_batch_, index, ranks)),
-      rows_(config) {
+      rows_(config),
+      arena_(arena) {
   if (global_batch_ < ranks) {
     throw ConfigError(fmt::format("train.global_batch = {}: {} ranks need a sequence each at least", global_batch_, ranks));
   }
@@ -91,21 +92,26 @@ std::int64_t Workload::evaluation_bytes() const {
   return bytes;
 }
 
-Flops Workload::step_flops() const {
+Flops Workload::sequence_flops() const {
   Flops sum{0};
-  for (std::size_t s = 0; s < model_->stages().size(); ++s) {
-    sum += model_->forward_flops(s, share_.size()) + model_->backward_flops(s, share_.size());
-  }
+  for (std::size_t s = 0; s < model_->stages().size(); ++s) sum += model_->forward_flops(s, 1) + model_->backward_flops(s, 1);
   return sum;
+}
+
+Flops Workload::step_flops() const {
+  return sequence_flops() * static_cast<double>(share_.size());
 }
 
 fsdp::ComputeTimes Workload::measure(int shards, int repeats, Clock& clock) {
   const fsdp::RankBatch batch = training_batch(0);
   const std::int64_t sequences = std::min(micro_batch_, batch.sequences);
   const auto tokens = static_cast<std::size_t>(sequences * batch.row().tokens());
-  return fsdp::measure_compute(
-      *model_, {.tokens = batch.tokens.first(tokens), .sequences = sequences, .length = batch.length, .targets = batch.targets}, shards,
-      repeats, clock);
+  const nn::TokenBatch first{
+      .tokens = batch.tokens.first(tokens), .sequences = sequences, .length = batch.length, .targets = batch.targets};
+  const fsdp::MeasureOptions options{.shards = shards, .repeats = repeats, .memory = &arena_.resource("measuring")};
+  fsdp::ComputeTimes times = fsdp::measure_compute(*model_, first, options, clock);
+  arena_.give_back_cached();  // no run is to find it there
+  return times;
 }
 
 }  // namespace twinax::app

@@ -19,8 +19,8 @@ namespace twinax::app {
 /// What one rank computes in a run: its model, its share of the data, cut into micro-batches.
 class Workload {
  public:
-  /// Not collective. The model's memory comes from `arena`. Throws ConfigError or FileError about the model's shape, the text, or more
-  /// ranks than there are sequences of tokens.
+  /// Not collective. The model's memory comes from `arena`, and so does what measuring takes. Throws ConfigError or FileError about the
+  /// model's shape, the text, or more ranks than there are sequences of tokens.
   Workload(const Config& config, int ranks, int index, step::Arena& arena);
 
   [[nodiscard]] nn::Model<float>& model() { return *model_; }
@@ -31,6 +31,8 @@ class Workload {
   [[nodiscard]] nn::RowShape row() const { return rows_.row(); }
   [[nodiscard]] std::int64_t micro_batch() const { return micro_batch_; }
   [[nodiscard]] std::int64_t micro_batches() const { return micro_batches_; }
+  /// Sequences of a step over all ranks.
+  [[nodiscard]] std::int64_t global_batch() const { return global_batch_; }
   /// Targets of a step over all ranks.
   [[nodiscard]] std::int64_t global_tokens() const { return global_batch_ * row().target_tokens(); }
 
@@ -44,6 +46,8 @@ class Workload {
   /// The bytes of text that an evaluation's targets stand for, over all ranks.
   [[nodiscard]] std::int64_t evaluation_bytes() const;
 
+  /// Floating-point operations of one sequence's forward and backward.
+  [[nodiscard]] Flops sequence_flops() const;
   /// Floating-point operations of this rank in a step.
   [[nodiscard]] Flops step_flops() const;
   /// Times this rank's first micro-batch without communication, with the optimizer on one of `shards` shards.
@@ -59,6 +63,7 @@ class Workload {
   std::int64_t evaluated_ = 0;  // held-out sequences of an evaluation
   data::Share share_;
   TextRows rows_;
+  step::Arena& arena_;
   tensor::Matmul matmul_;
   std::unique_ptr<nn::Model<float>> model_;
   std::vector<std::int32_t> tokens_;

@@ -112,6 +112,10 @@ std::vector<KeyDeclaration> run_keys() {
            "never been run); loopback: threads of one process",
            {"mpi", "ucx", "loopback"}),
       text("net.profile", "none", "network to emulate, a name of the catalog; none = as fast as the machine"),
+      quantity(KeyType::Rate, "net.usable_rate", "0bit/s", 0, kAny,
+               "what a node's NIC reaches of the profile's rate, in place of the share that the catalog says; 0 = the catalog's"),
+      quantity(KeyType::Seconds, "net.message_overhead", "0s", 0, 3600,
+               "time a NIC is busy for each message (of net.chunk at most) beyond its bytes, in place of the catalog's; 0 = the catalog's"),
       text("net.catalog", "", "file of network profiles; empty = experiments/catalog/networks.toml"),
       text("net.device", "",
            "network device that bytes between hosts must leave by (eth0; mlx5_0:1 of InfiniBand or RoCE, which have never been run), else "
@@ -129,11 +133,23 @@ std::vector<KeyDeclaration> run_keys() {
            "file of algorithms by size, as measured on this machine; they come before collective.algorithm; under \"hybrid\" for "
            "collectives of all ranks alone"),
 
+      text(
+          "emulate.cluster", "",
+          "cluster of the catalog: its accelerator, accelerators a node, nodes and network are taken where they are not set; empty = none"),
+      text("emulate.clusters", "", "file of clusters; empty = experiments/catalog/clusters.toml"),
       text("emulate.accelerator", "none", "accelerator that a rank stands for, a name of its catalog; sets the dilation"),
       integer("emulate.accelerators", "1", 1, 1e6, "accelerators that a rank stands for, which share its network"),
       integer("emulate.nodes", "0", 0, 1e6, "nodes of the cluster that is stood for: its bytes per FLOP are kept; 0 = as many as are run"),
       real("emulate.parameters", "0", 0, 1e15,
            "parameters of the model that is stood for: latencies shrink beside its larger layers; 0 = those of the model that is run"),
+      text("emulate.model", "",
+           "model of the catalog that is stood for, in place of emulate.parameters: its parameters and FLOPs are known; empty = none"),
+      integer("emulate.sequences", "0", 0, 1e9,
+              "sequences of emulate.model that each accelerator computes for a sequence of this run: the network is so much faster that "
+              "its bytes per FLOP are kept; 0 = this run's own bytes per FLOP"),
+      flag("emulate.memory", "false",
+           "the memory budget stands for an accelerator's: what it has left beside its share of emulate.model's state, in proportion to "
+           "parameters, and this run's state"),
       text("emulate.catalog", "", "file of accelerators; empty = experiments/catalog/accelerators.toml"),
 
       text("record.path", "", "HDF5 file to write the run's record to; empty = none"),

@@ -73,19 +73,19 @@ bool is_gathered_ahead(const StepPlan& plan, std::span<const int> units, int now
   return false;
 }
 
-LimitedBuffers::LimitedBuffers(const StepPlan& plan, step::StepGraph& graph, const LimitedNames& names, bool is_limited) : plan_(plan) {
+LimitedBuffers::LimitedBuffers(const StepPlan& plan, step::StepGraph& graph, const LimitedSide& side, bool is_limited) : plan_(plan) {
   const Limiter limiter = is_limited ? plan.limiter : Limiter::None;
   const bool counts_units = limiter != Limiter::None && limiter != Limiter::Bytes;
   const step::Refill refill = limiter == Limiter::Block ? step::Refill::All : step::Refill::Each;
-  units_ = graph.add_pool({.name = names.pool, .capacity = counts_units ? plan.limit : 0, .refill = refill, .side = plan.limiter_side});
+  units_ = graph.add_pool({.name = side.pool, .capacity = counts_units ? plan.limit : 0, .refill = refill, .side = plan.limiter_side});
   if (limiter == Limiter::Bytes) {
     bytes_ =
-        graph.add_pool({.name = "bytes of " + names.pool, .capacity = plan.limit_bytes.value, .refill = refill, .side = plan.limiter_side});
+        graph.add_pool({.name = "bytes of " + side.pool, .capacity = plan.limit_bytes.value, .refill = refill, .side = plan.limiter_side});
   }
-  if (limiter != Limiter::PingPong || names.slot.empty()) return;
-  root_ = graph.add_slot({.name = names.slot + " " + plan.unit_names[0], .size = whole_size(plan, 0)});
-  for (std::int64_t i = 0; i < plan.limit; ++i)
-    slots_.push_back(graph.add_slot({.name = names.slot + " #" + std::to_string(i), .size = largest_block(plan)}));
+  if (limiter != Limiter::PingPong || side.slot.empty()) return;
+  root_ = graph.add_slot({.name = side.slot + " " + plan.unit_names[0], .size = whole_size(plan, 0)});
+  for (std::int64_t i = 0; i < std::min(plan.limit, side.buffers); ++i)
+    slots_.push_back(graph.add_slot({.name = side.slot + " #" + std::to_string(i), .size = largest_block(plan)}));
 }
 
 std::vector<step::CreditUse> LimitedBuffers::credits(int unit) const {

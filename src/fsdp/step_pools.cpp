@@ -1,5 +1,6 @@
 #include "fsdp/step_pools.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace twinax::fsdp {
@@ -20,8 +21,11 @@ StepPools::StepPools(const StepPlan& plan, std::span<const Use> uses, bool keeps
   check_limiter(plan);
   // The memory of units that a step keeps is cached, and serves an evaluation too: buffers made for that alone would stand beside it.
   const bool has_slots = plan.strategy != Strategy::Keep;
-  gathered_.emplace(plan, built.graph, LimitedNames{.pool = "gathered units", .slot = has_slots ? "gathered" : ""}, !keeps_gathered);
-  reductions_.emplace(plan, built.graph, LimitedNames{.pool = "reductions", .slot = "gradients"}, !plan.keeps_gradients());
+  const auto backwards = std::ranges::count_if(uses, [](const Use& use) { return use.unit != 0 && use.backward; });
+  const LimitedSide gathered{.pool = "gathered units", .slot = has_slots ? "gathered" : "", .buffers = std::ssize(group_units_)};
+  gathered_.emplace(plan, built.graph, gathered, !keeps_gathered);
+  reductions_.emplace(plan, built.graph, LimitedSide{.pool = "reductions", .slot = "gradients", .buffers = backwards},
+                      !plan.keeps_gradients());
   built.gathered = gathered_->units();
   built.reductions = reductions_->units();
 }

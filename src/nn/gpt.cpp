@@ -130,15 +130,24 @@ void Gpt<Real>::backward(std::size_t stage, std::span<const Real> parameters, st
 
 template <class Real>
 Flops Gpt<Real>::forward_flops(std::size_t stage, std::int64_t sequences) const {
-  const auto c = static_cast<double>(shape_.width);
-  const auto t = static_cast<double>(shape_.context);
-  const double tokens = static_cast<double>(sequences) * t;
-  if (stage == 0) return {0};
-  if (stage + 1 == stages_.size()) return {tokens * 2 * static_cast<double>(shape_.vocabulary) * c};
-  return {tokens * (2 * 12 * c * c + 2 * t * c)};
+  return gpt_forward_flops(shape_, stage) * static_cast<double>(sequences);
 }
 
 }  // namespace
+
+Flops gpt_forward_flops(const GptShape& shape, std::size_t stage) {
+  const auto c = static_cast<double>(shape.width);
+  const auto t = static_cast<double>(shape.context);
+  if (stage == 0) return {0};
+  if (stage == static_cast<std::size_t>(shape.layers) + 1) return {t * 2 * static_cast<double>(shape.vocabulary) * c};
+  return {t * (2 * 12 * c * c + 2 * t * c)};
+}
+
+Flops gpt_step_flops(const GptShape& shape) {
+  Flops forward{0};
+  for (std::size_t stage = 0; stage < static_cast<std::size_t>(shape.layers) + 2; ++stage) forward += gpt_forward_flops(shape, stage);
+  return forward * 3;
+}
 
 std::vector<GptProduct> gpt_products(const GptShape& shape, tensor::Precision precision, std::int64_t sequences, std::int64_t length) {
   const std::int64_t n = sequences * length;

@@ -236,19 +236,29 @@ void T5<Real>::backward(std::size_t stage, std::span<const Real> parameters, std
 
 template <class Real>
 Flops T5<Real>::forward_flops(std::size_t stage, std::int64_t sequences) const {
-  const auto c = static_cast<double>(shape_.width);
-  const auto hd = static_cast<double>(shape_.heads * shape_.head_width);
-  const auto f = static_cast<double>(shape_.feed_forward);
-  const auto s = static_cast<double>(shape_.context);
-  const auto t = static_cast<double>(shape_.targets);
-  const auto b = static_cast<double>(sequences);
-  if (stage + 1 == stages_.size()) return {b * 2 * t * c * static_cast<double>(shape_.vocabulary)};
-  if (stages_[stage].unit == 0) return {0};
-  if (stage < bridge()) return {b * (2 * s * (4 * c * hd + 3 * c * f) + 4 * s * s * hd)};
-  return {b * (2 * t * (6 * c * hd + 3 * c * f) + 2 * s * 2 * c * hd + 4 * t * t * hd + 4 * t * s * hd)};
+  return t5_forward_flops(shape_, stage) * static_cast<double>(sequences);
 }
 
 }  // namespace
+
+Flops t5_forward_flops(const T5Shape& shape, std::size_t stage) {
+  const auto c = static_cast<double>(shape.width);
+  const auto hd = static_cast<double>(shape.heads * shape.head_width);
+  const auto f = static_cast<double>(shape.feed_forward);
+  const auto s = static_cast<double>(shape.context);
+  const auto t = static_cast<double>(shape.targets);
+  const std::vector<Stage> stages = t5_stages(shape);
+  if (stage + 1 == stages.size()) return {2 * t * c * static_cast<double>(shape.vocabulary)};
+  if (stages[stage].unit == 0) return {0};
+  if (stage <= static_cast<std::size_t>(shape.layers)) return {2 * s * (4 * c * hd + 3 * c * f) + 4 * s * s * hd};
+  return {2 * t * (6 * c * hd + 3 * c * f) + 2 * s * 2 * c * hd + 4 * t * t * hd + 4 * t * s * hd};
+}
+
+Flops t5_step_flops(const T5Shape& shape) {
+  Flops forward{0};
+  for (std::size_t stage = 0; stage < t5_stages(shape).size(); ++stage) forward += t5_forward_flops(shape, stage);
+  return forward * 3;
+}
 
 template <class Real>
 std::unique_ptr<Model<Real>> make_t5(const T5Shape& shape, std::int64_t max_sequences, tensor::Matmul& matmul, const ModelMemory& memory,

@@ -150,11 +150,12 @@ struct Arena::State {
     return text;
   }
 
-  const std::int64_t budget;
+  std::int64_t budget;
   std::pmr::memory_resource* common = nullptr;
 
   mutable std::mutex mutex;  // protects all below; the common memory's own may be taken after it
   Blocks blocks;
+  std::uint64_t marks = 0;  // positions given to runs
   std::int64_t reserved = 0;
   std::int64_t not_in_common = 0;
   std::string overdraft;
@@ -198,6 +199,11 @@ std::span<std::byte> Arena::overdraw(const Ask& ask) {
 std::string Arena::overdraft() const {
   const std::scoped_lock lock(state_->mutex);
   return state_->overdraft;
+}
+
+std::uint64_t Arena::begin_marks(std::size_t ops) {
+  const std::scoped_lock lock(state_->mutex);
+  return std::exchange(state_->marks, state_->marks + ops);
 }
 
 void Arena::use(std::span<std::byte> buffer, Mark mark) {
@@ -257,6 +263,12 @@ Bytes Arena::reserved() const {
 Bytes Arena::not_in_common() const {
   const std::scoped_lock lock(state_->mutex);
   return {state_->not_in_common};
+}
+
+void Arena::set_budget(Bytes budget) {
+  if (budget.value < 0) throw InvalidArgument("a memory budget of " + std::to_string(budget.value) + " bytes");
+  const std::scoped_lock lock(state_->mutex);
+  state_->budget = budget.value;
 }
 
 Bytes Arena::budget() const {

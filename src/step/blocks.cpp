@@ -87,8 +87,7 @@ Blocks::Place Blocks::taken_block(std::span<std::byte> buffer) {
 
 void Blocks::use(std::span<std::byte> buffer, Mark mark) {
   Block& block = taken_block(buffer)->second;
-  if (mark.lane == block.lane) return;
-  std::uint64_t& until = block.used_until[static_cast<std::size_t>(mark.lane)];
+  std::uint64_t& until = mark.lane == block.lane ? block.own_until : block.used_until[static_cast<std::size_t>(mark.lane)];
   until = std::max(until, mark.position);
 }
 
@@ -118,6 +117,7 @@ void Blocks::free(Place place) {
     const Place before = std::prev(place);
     free_[before->second.pool].erase({before->second.size, before->first});
     before->second.size += place->second.size;
+    before->second.own_until = std::max(before->second.own_until, place->second.own_until);
     all_.erase(place);
     place = before;
   }
@@ -130,6 +130,7 @@ void Blocks::merge_next(Place place) {
   if (next == all_.end() || next->second.segment != place->second.segment || next->second.state != State::Free) return;
   free_[next->second.pool].erase({next->second.size, next->first});
   place->second.size += next->second.size;
+  place->second.own_until = std::max(place->second.own_until, next->second.own_until);
   all_.erase(next);
 }
 
@@ -153,7 +154,9 @@ std::vector<Blocks::Segment> Blocks::take_free_segments() {
   std::vector<Segment> taken;
   for (auto entry = segments_.begin(); entry != segments_.end();) {
     const Place place = all_.find(entry->first);
-    if (place->second.state != State::Free || place->second.size != entry->second.memory.size()) {
+    const Block& block = place->second;
+    const bool is_whole = block.state == State::Free && block.size == entry->second.memory.size();
+    if (!is_whole || block.own_until > passed_[static_cast<std::size_t>(block.lane)]) {
       ++entry;
       continue;
     }

@@ -43,7 +43,7 @@ class Blocks {
     bool is_common = false;
     bool wanted_common = false;
   };
-  /// Takes out all segments that are wholly free.
+  /// Takes out all segments that are wholly free and that not even their own lanes use any more.
   [[nodiscard]] std::vector<Segment> take_free_segments();
   /// All segments there are.
   [[nodiscard]] std::vector<Segment> segments() const;
@@ -65,6 +65,7 @@ class Blocks {
     LaneKind lane = LaneKind::Compute;
     std::string holder;
     std::array<std::uint64_t, kLanes> used_until{};  // positions of other lanes
+    std::uint64_t own_until = 0;                     // of its own lane, whose order protects it as long as it is mapped
   };
   using Place = std::map<std::byte*, Block>::iterator;
   using Sizes = std::set<std::pair<std::size_t, std::byte*>>;

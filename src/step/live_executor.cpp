@@ -28,7 +28,6 @@ struct Shared {
   std::array<ActivitySlot*, kLanes> activity;
   std::function<void(const std::exception_ptr&)> on_failure;
   Slots slots;
-  std::uint64_t issued = 0;  // ops of all runs before: where a run's marks begin
 };
 
 /// One run of a graph: what its ops share.
@@ -40,6 +39,7 @@ class Run {
         shared_(shared),
         clock_(shared.clock),
         arena_(shared.arena),
+        first_mark_(shared.arena.begin_marks(graph.ops().size())),
         buffers_(graph.buffers().size()),
         done_(graph.ops().size()) {
     for (const PoolSpec& pool : graph.pools()) pools_.push_back(std::make_unique<Credits>(pool.capacity, pool.refill));
@@ -110,7 +110,7 @@ class Run {
     return !failure_;
   }
 
-  [[nodiscard]] Mark mark(std::size_t index) const { return {.lane = graph_.ops()[index].lane, .position = shared_.issued + index + 1}; }
+  [[nodiscard]] Mark mark(std::size_t index) const { return {.lane = graph_.ops()[index].lane, .position = first_mark_ + index + 1}; }
 
   /// Whether the op's lane waits for its credits. Then the memory it gets may still be in use when it is issued.
   [[nodiscard]] bool waits_on_lane(const Op& op) const {
@@ -131,7 +131,7 @@ class Run {
     Ask ask{.size = buffer.size, .holder = buffer.name, .lane = op.lane, .in_common = true};
     if (waits_on_lane(op)) ask.waits_for = waits_for(op);
     std::optional<std::span<std::byte>> taken = arena_.try_take(ask);
-    if (!taken && arena_.overdraft().empty()) taken = retry(ask);
+    if (!taken) taken = retry(ask);
     buffers_[id.index] = {.memory = taken ? *taken : arena_.overdraw(ask), .is_taken = true};
   }
 
@@ -174,9 +174,9 @@ class Run {
   /// When all lanes rest: whatever a failed run has left goes back.
   void end_memory() {
     for (std::size_t b = 0; b < buffers_.size(); ++b) give({b});
-    shared_.issued += graph_.ops().size();
+    const std::uint64_t last = first_mark_ + graph_.ops().size();
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      arena_.passed({.lane = static_cast<LaneKind>(lane), .position = shared_.issued});
+      arena_.passed({.lane = static_cast<LaneKind>(lane), .position = last});
     }
   }
 
@@ -269,6 +269,7 @@ class Run {
   Clock& clock_;
   Arena& arena_;
   std::vector<std::unique_ptr<Credits>> pools_;
+  std::uint64_t first_mark_;   // the arena's position before the first op's
   StepRun result_;             // each event is written by its lane alone
   std::vector<Live> buffers_;  // each written before its op is queued
 

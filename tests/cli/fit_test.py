@@ -35,7 +35,8 @@ class Fit(CommandTest):
         key, trials, runs = self.index()
         self.assertEqual(key, b"train.global_batch")
         points = [b'"fsdp.limiter" = "window"\n', b'"fsdp.limiter" = "none"\n']
-        self.assertEqual(trials, [(point, value, b"fits") for point in points for value in (2, 4, 5)])
+        self.assertEqual(trials, [(points[0], value, b"fits") for value in (2, 4, 5)] + [(points[1], value, b"fits") for value in (2, 5)],
+                         "what fitted the point before is tried early")  # fmt: skip
         self.assertEqual(len(runs), 12)
         for name in runs:
             with h5py.File(self.folder / "out" / name) as file:
@@ -71,6 +72,41 @@ class Fit(CommandTest):
 
     def test_a_range_without_values_is_refused(self):
         self.assert_refused(self.sweep(1), "sweep.fit goes from minimum = 2 to maximum = 1: the maximum must be set, and not below the minimum")
+
+    def test_ranks_outside_a_point_know_the_dilation_and_the_memory_of_the_cluster(self):
+        file = self.folder / "cluster.toml"
+        file.write_text(f"""base = "{EXPERIMENT}"
+[sweep]
+repeats = 6
+warmup_steps = 0
+[axes]
+ranks = [1, 2]
+"net.usable_rate" = ["120Gbit/s", "60Gbit/s"]
+[emulate]
+cluster = "ibm-vela"
+model = "t5-11b"
+sequences = 1
+""")
+        settings = {**SMALL, "data.path": self.text, "net.transport": "loopback", "train.steps": 1}
+        words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+        result = run([BINARY, "sweep", file, "--out", self.folder / "out", "--ranks", 2, "--quiet", *words])
+        self.assertEqual(result.code, 0, result.err)
+        runs = sorted((self.folder / "out").glob("*-0.h5"))
+        self.assertEqual(len(runs), 3, "one rank uses no network: it is run over one")
+        dilations = set()
+        for path in runs:
+            with h5py.File(path) as record:
+                dilations.add(record["environment"].attrs["dilation"])
+                one = record["environment"].attrs["ranks"] == 1
+                self.assertIn(b"1 node with 8 a100" if one else b"32 nodes with 8 a100", record.attrs["stands_for"])
+                self.assertIn(b"t5-11b, a model of 11.1 billion parameters", record.attrs["stands_for"])
+        self.assertEqual(len(dilations), 1)
+        refused = run([BINARY, "sweep", file, "--out", self.folder / "replicated", "--ranks", 2, "--quiet", *words,
+                       "--set", "fsdp.strategy=replicate", "--set", "emulate.memory=true"])  # fmt: skip
+        self.assertEqual(refused.code, 0, refused.err)
+        self.assertIn("the 80.0 GB of one a100 don't hold the 178 GB that it keeps of t5-11b by the strategy replicate", refused.err)
+        with h5py.File(self.folder / "replicated" / "index.h5") as index:
+            self.assertEqual(list(index["trials/outcome"][:]), [b"out of memory"] * 3, "a result of each point")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,14 @@ class Memory(CommandTest):
                 result = self.train(ranks, transport, memory__budget="1MiB")
                 self.assert_refused(result, "out of the memory budget of 1.05 MB (memory.budget)", "activations", "takes")
 
+    def test_what_measuring_needs_is_within_the_budget_too(self):
+        # A block of 12.6 MB and its gradients don't fit; the activations of a few short sequences do.
+        wide = {"model__layers": 1, "model__width": 512, "model__heads": 4, "train__global_batch": 2}
+        for transport, ranks in TRANSPORTS:
+            with self.subTest(transport=transport):
+                result = self.train(ranks, transport, memory__budget="12MiB", **wide)
+                self.assert_refused(result, "out of the memory budget of 12.6 MB (memory.budget)", '"measuring" takes', "activations")
+
     def test_a_replica_that_does_not_fit_is_refused_where_its_shards_train(self):
         for transport, ranks in TRANSPORTS:
             with self.subTest(transport=transport):

@@ -37,17 +37,18 @@ void check_limiter(const StepPlan& plan);
 /// groups.
 [[nodiscard]] bool is_gathered_ahead(const StepPlan& plan, std::span<const int> units, int now, int next);
 
-/// What a limiter's side is called in a graph.
-struct LimitedNames {
+/// What a limiter's side is in a graph.
+struct LimitedSide {
   std::string pool;
-  std::string slot;  ///< with a number behind it; empty: no memory is made once, not even for ping-pong
+  std::string slot;          ///< with a number behind it; empty: no memory is made once, not even for ping-pong
+  std::int64_t buffers = 0;  ///< of blocks, that a step has one after the other: more slots would never be used
 };
 
 /// One of a limiter's two sides while a graph is written: the credits and slots of gathered units, or those of gradients.
 class LimitedBuffers {
  public:
   /// Adds the pools and slots to a graph. Unless `is_limited` units are counted alone, and each has memory of its own.
-  LimitedBuffers(const StepPlan& plan, step::StepGraph& graph, const LimitedNames& names, bool is_limited);
+  LimitedBuffers(const StepPlan& plan, step::StepGraph& graph, const LimitedSide& side, bool is_limited);
   /// The pool that counts units, without a bound where bytes are bounded.
   [[nodiscard]] step::PoolId units() const { return units_; }
   /// What a unit's op takes, and another gives back.

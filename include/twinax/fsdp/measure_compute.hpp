@@ -1,6 +1,6 @@
 #pragma once
 
-#include <span>
+#include <memory_resource>
 #include <vector>
 
 #include "twinax/base/clock.hpp"
@@ -20,8 +20,18 @@ struct ComputeTimes {
   [[nodiscard]] Seconds stages() const;
 };
 
-/// Runs every stage forward and backward, and the optimizer on one of `shards` shards, `repeats` times on the calling thread without any
-/// communication, and returns the medians. The model is left ready for its first real batch.
-[[nodiscard]] ComputeTimes measure_compute(nn::Model<float>& model, const nn::TokenBatch& batch, int shards, int repeats, Clock& clock);
+/// How computing is measured.
+struct MeasureOptions {
+  int shards = 1;   ///< of each unit, of which the optimizer runs on one
+  int repeats = 1;  ///< of which the medians count
+  /// Where parameters and gradients lie: at a time no more than whole parameters of the root and the largest other unit, and whole
+  /// gradients of the largest; or four times a shard.
+  std::pmr::memory_resource* memory = std::pmr::get_default_resource();
+};
+
+/// Runs every stage forward and backward, and the optimizer on one shard, on the calling thread without any communication. The model is
+/// left ready for its first real batch. Throws whatever `options.memory` throws when it has no more.
+[[nodiscard]] ComputeTimes measure_compute(nn::Model<float>& model, const nn::TokenBatch& batch, const MeasureOptions& options,
+                                           Clock& clock);
 
 }  // namespace twinax::fsdp

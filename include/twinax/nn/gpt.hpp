@@ -35,6 +35,11 @@ struct GptProduct {
 /// Chooses the backends of all these products now (Matmul::prepare).
 void prepare_gpt(const GptShape& shape, tensor::Precision precision, std::int64_t sequences, std::int64_t length, tensor::Matmul& matmul);
 
+/// Floating-point operations of a stage's forward for one sequence of `context` tokens.
+[[nodiscard]] Flops gpt_forward_flops(const GptShape& shape, std::size_t stage);
+/// The same of a sequence's whole training step: forward, and backward at twice that, without anything that is computed again.
+[[nodiscard]] Flops gpt_step_flops(const GptShape& shape);
+
 /// A GPT for up to `max_sequences` sequences at once; everything it needs is allocated here, from `memory`. `matmul` is borrowed.
 ///
 /// Flops are counted as 2 m n k for each matrix product, attention's scores and sums at half (causal): a stage's forward is

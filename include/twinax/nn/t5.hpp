@@ -36,6 +36,11 @@ struct T5Shape {
 /// smaller by 1 / sqrt(head_width), since scores are not scaled. Throws InvalidArgument for a shape that can't be.
 [[nodiscard]] std::vector<UnitSpec> t5_units(const T5Shape& shape);
 
+/// Floating-point operations of a stage's forward for one sequence of `context` inputs and `targets` targets.
+[[nodiscard]] Flops t5_forward_flops(const T5Shape& shape, std::size_t stage);
+/// The same of a sequence's whole training step: forward, and backward at twice that, without anything that is computed again.
+[[nodiscard]] Flops t5_step_flops(const T5Shape& shape);
+
 /// A T5 for up to `max_sequences` sequences at once; everything it needs is allocated here, from `memory`. `matmul` is borrowed. Batches
 /// have rows of inputs, then targets (TokenBatch::targets); the decoder reads id 0, then all targets but the last.
 ///

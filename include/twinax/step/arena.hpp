@@ -42,9 +42,9 @@ struct MemoryUse {
 /// A caching allocator with a budget and a pool for each lane, by the rules of a GPU's.
 ///
 /// A block serves its own lane alone, whose order protects it: given back, it may be had again at once by later work of that lane. What
-/// other lanes do with it is recorded (`use`); then it serves again only once those have passed. Blocks are cut from segments of the system
-/// and merge with free neighbours; buffers under 1 MiB and larger ones don't mix. Segments go back to the system by `give_back_cached`
-/// alone. All memory is 512-byte aligned and counted in reserved bytes against the budget. Threads: any.
+/// lanes do with it is recorded (`use`): it serves again only once other lanes have passed, and is unmapped only once its own has. Blocks
+/// are cut from segments of the system and merge with free neighbours; buffers under 1 MiB and larger ones don't mix. Segments go back to
+/// the system by `give_back_cached` alone. All memory is 512-byte aligned and counted in reserved bytes against the budget. Threads: any.
 class Arena {
  public:
   /// `budget` 0: as much as the system has.
@@ -55,7 +55,7 @@ class Arena {
 
   /// A buffer of exactly the size asked for; none if budget or system don't hold it. Throws InvalidArgument for a negative size.
   [[nodiscard]] std::optional<std::span<std::byte>> try_take(const Ask& ask);
-  /// The same where no lane runs: gives cached segments back if that helps. Throws OutOfBudget that says who holds what.
+  /// The same, but gives cached segments back that no lane uses if that helps. Throws OutOfBudget that says who holds what.
   std::span<std::byte> take(const Ask& ask);
   /// Takes beyond the budget, so that a step in which other ranks take part can be brought to its end; `overdraft` tells of it from then
   /// on. Throws OutOfBudget if the system has no memory.
@@ -63,14 +63,17 @@ class Arena {
   /// The message of the first overdraft; empty if there was none.
   [[nodiscard]] std::string overdraft() const;
 
-  /// Records that another lane than the buffer's own uses it up to a mark. Throws InvalidArgument if it is not taken.
+  /// Positions for so many ops of a run, on all lanes together; returns the one before the first. Runs follow one another: all of one's
+  /// positions have passed before the next one gets its own.
+  [[nodiscard]] std::uint64_t begin_marks(std::size_t ops);
+  /// Records that a lane uses the buffer up to a mark. Throws InvalidArgument if it is not taken.
   void use(std::span<std::byte> buffer, Mark mark);
   /// Gives a buffer back. Throws InvalidArgument if it is not one of this arena's that is taken now.
   void give(std::span<std::byte> buffer);
   /// All work of the lane up to the mark is over.
   void passed(Mark mark);
 
-  /// Unmaps all segments of which nothing is held. No lane may run.
+  /// Unmaps all segments of which nothing is held and nothing used by a lane.
   void give_back_cached();
   /// Counts a retry that took so long.
   void count_retry(Seconds time);
@@ -89,6 +92,8 @@ class Arena {
   /// Bytes of segments that were asked for in common and had elsewhere.
   [[nodiscard]] Bytes not_in_common() const;
   [[nodiscard]] Bytes budget() const;
+  /// What may be had from the system from now on; what is held already stays. Throws InvalidArgument if negative.
+  void set_budget(Bytes budget);
   /// Who holds how much now, largest first, for people: "activations 3.00 MB, workspaces 1.00 MB"; empty if nobody does.
   [[nodiscard]] std::string holders() const;
   /// Peaks start again from what is now, retries from 0.

@@ -42,6 +42,18 @@ TEST(SweepFile, IsTheProductOfItsAxesTheLastFastest) {
                                  "ranks=2 fsdp.limiter=none"));
 }
 
+TEST(SweepFile, RunsOneRankOverTheFirstNetworkAlone) {
+  const SweepFile sweep =
+      read("[axes]\nranks = [1, 2]\n\"net.profile\" = [\"none\", \"ethernet-25g\"]\n\"fsdp.limiter\" = [\"window\", \"none\"]\n");
+  const auto points = points_of(sweep);
+  EXPECT_EQ(points.size(), 2U + 4U);
+  for (const Point& point : points) {
+    if (point[0].second == "1") {
+      EXPECT_EQ(point[1].second, "none") << to_line(point);
+    }
+  }
+}
+
 TEST(SweepFile, WritesEveryPointAsTomlThatReadsBack) {
   const SweepFile sweep = read("[axes]\n\"data.path\" = [1, \"a \\\"b\\\"\", \"back\\\\slash\", \"tab\\t\"]\nranks = [3]\n");
   const std::vector<Point> points = points_of(sweep);
@@ -84,12 +96,14 @@ TEST(SweepFile, RefusesAKeyPerRankThatGrowsTooLarge) {
 }
 
 TEST(SweepFile, MayLookForTheLargestValueThatFits) {
-  const SweepFile sweep = read("[sweep]\nfit = { key = \"train.batch\", minimum = 2, maximum = 64, steps = 3 }\n[axes]\nranks = [1]\n");
+  const SweepFile sweep =
+      read("[sweep]\nfit = { key = \"train.batch\", minimum = 2, maximum = 64, steps = 3, precision = 0.05 }\n[axes]\nranks = [1]\n");
   ASSERT_TRUE(sweep.fit.has_value());
   EXPECT_EQ(sweep.fit->key, "train.batch");
   EXPECT_EQ(sweep.fit->minimum, 2);
   EXPECT_EQ(sweep.fit->maximum, 64);
   EXPECT_EQ(sweep.fit->steps, 3);
+  EXPECT_EQ(sweep.fit->precision, 0.05);
   const Point point = points_of(sweep).at(0);
   EXPECT_EQ(config_of(sweep, point, 1, 20).integer("train.batch"), 20);
   EXPECT_EQ(config_of(sweep, point, 1).integer("train.batch"), sweep.config.integer("train.batch")) << "as long as none is known";
@@ -112,6 +126,9 @@ TEST(SweepFile, RefusesAFitThatHasNoMeaning) {
   EXPECT_THAT(refusal("key = \"net.profile\", maximum = 8"),
               HasSubstr("net.profile is no key of the configuration that holds a whole number"));
   EXPECT_THAT(refusal("key = \"train.seed\", maximum = 0"), HasSubstr("must be a whole number from 1 up"));
+  EXPECT_THAT(refusal("key = \"train.seed\", maximum = 8, precision = 1"), HasSubstr("must be a share from 0 to below 1"));
+  EXPECT_THAT(refusal("key = \"train.seed\", maximum = 8, steps = 1"),
+              HasSubstr("sweep.fit.steps = 1 leaves no step that counts after sweep.warmup_steps = 1"));
   EXPECT_THAT(refusal("most = 3"), HasSubstr("is not a key of a fit: key, minimum, maximum, steps"));
 }
 

@@ -183,6 +183,13 @@ TEST(LimiterPolicies, OfPingPongTakeNoMemoryButSlots) {
   for (const step::BufferSpec& buffer : built.graph.buffers()) EXPECT_TRUE(buffer.slot) << buffer.name;
 }
 
+TEST(LimiterPolicies, OfPingPongMakeNoMoreSlotsThanAStepHasBuffers) {
+  const StepPlan plan = even_plan(Limiter::PingPong, 100, 1, WaitSide::Host);
+  const std::size_t blocks = plan.layouts.size() - 1;
+  // A gather for each use, but one for both of the last block; a block's gradients once; the root's own of each.
+  EXPECT_EQ(build_training_step(plan, nullptr).graph.slots().size(), (2 * blocks - 1) + blocks + 2);
+}
+
 TEST(LimiterPolicies, RefuseAUnitThatIsLargerThanTheWholeBudget) {
   StepPlan plan = even_plan(Limiter::Bytes, 1, 1, WaitSide::Host);
   EXPECT_NO_THROW((void)build_training_step(plan, nullptr));

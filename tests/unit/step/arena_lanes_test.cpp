@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "twinax/base/error.hpp"
 #include "twinax/step/arena.hpp"
 
 #include "unit/step/random_graph.hpp"
@@ -52,6 +53,29 @@ TEST(Arena, ServesABlockThatItsOwnLaneAloneUsesAtOnce) {
   arena.use(buffer, {.lane = LaneKind::Compute, .position = 7});
   arena.give(buffer);
   EXPECT_EQ(arena.take(ask(kPage, LaneKind::Compute)).data(), buffer.data()) << "the lane's order protects it";
+}
+
+TEST(Arena, KeepsABlockMappedThatItsOwnLaneStillUses) {
+  Arena arena(Bytes{2 * kPage});
+  const std::span<std::byte> first = arena.take(ask(kPage / 2, LaneKind::Compute));
+  const std::span<std::byte> second = arena.take(ask(kPage / 2, LaneKind::Compute));
+  arena.use(second, {.lane = LaneKind::Compute, .position = 7});
+  arena.give(first);
+  arena.give(second);
+  EXPECT_EQ(arena.active(), Bytes{0}) << "its lane may have it again at once";
+  EXPECT_THROW((void)arena.take(ask(2 * kPage, LaneKind::Collective)), OutOfBudget);
+  arena.passed({.lane = LaneKind::Compute, .position = 6});
+  arena.give_back_cached();
+  EXPECT_EQ(arena.reserved(), Bytes{kPage}) << "a queued op may be about to write to it";
+  arena.passed({.lane = LaneKind::Compute, .position = 7});
+  EXPECT_NO_THROW((void)arena.take(ask(2 * kPage, LaneKind::Collective)));
+}
+
+TEST(Arena, GivesEachRunPositionsThatNoneHadBefore) {
+  Arena arena;
+  EXPECT_EQ(arena.begin_marks(5), 0U);
+  EXPECT_EQ(arena.begin_marks(3), 5U);
+  EXPECT_EQ(arena.begin_marks(0), 8U);
 }
 
 TEST(Arena, ServesABlockToWhoWaitsForItsUsersAnyway) {

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <latch>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -57,10 +59,13 @@ struct RunAhead {
     }
   }
   MemoryUse run() {
+    Live live;
+    return run(live.executor);
+  }
+  MemoryUse run(LiveExecutor& executor) {
     const StepGraph graph = draft.build();
     verify(graph);
-    Live live;
-    return live.executor.run(graph, 0).memory;
+    return executor.run(graph, 0).memory;
   }
   std::latch go{1};
   Draft draft;
@@ -83,6 +88,15 @@ TEST(LiveMemory, StaysWithinAWindowThatTheLaneWaitsForWhileTheHostRunsOn) {
     EXPECT_EQ(use.reserved_peak, kPage * 2);
     EXPECT_EQ(use.retries, 0);
   }
+}
+
+TEST(LiveMemory, IsNotReusedTooEarlyByALaterExecutorOfTheSameArena) {
+  Live live;
+  EXPECT_EQ(RunAhead(8, {.name = "pool", .capacity = 0}, 7).run(live.executor).reserved_peak, kPage * 8);
+  live.arena.give_back_cached();
+  LiveExecutor later(live.clock, live.arena, {});
+  EXPECT_EQ(RunAhead(4, {.name = "pool", .capacity = 0}, 3).run(later).reserved_peak, kPage * 4)
+      << "what its ops use has not passed because ops of the first executor have";
 }
 
 /// A buffer of the collective lane that is back before one of the compute lane is wanted.
@@ -130,6 +144,32 @@ TEST(LiveMemory, EndsAStepBeyondTheBudgetAndTellsOfIt) {
   EXPECT_EQ(run.memory.reserved_peak, kPage * 4);
   EXPECT_THAT(live.arena.overdraft(), HasSubstr("\"second\" takes 8.19 KB more"));
   EXPECT_THAT(live.arena.overdraft(), HasSubstr(": first 8.19 KB"));
+}
+
+TEST(LiveMemory, IsDrainedBeforeEveryStepBeyondTheBudget) {
+  // One page is held all along. Of the units none fits beside it, and each is used for much longer than it takes to issue the others.
+  Draft draft;
+  draft.buffers = {{.name = "held", .size = kPage}};
+  Op first = make_op(LaneKind::Collective, "hold");
+  first.produces = {{0}};
+  draft.ops = {first};
+  for (std::size_t u = 1; u <= 8; ++u) {
+    draft.buffers.push_back({.name = "parameters", .size = kPage * 2});
+    Op gather = make_op(LaneKind::Collective, "gather");
+    gather.produces = {{u}};
+    const OpId by{draft.ops.size()};
+    draft.ops.push_back(gather);
+    Op forward = make_op(LaneKind::Compute, "forward", {by});
+    forward.releases = {{u}};
+    forward.body = [](OpContext&) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+    draft.ops.push_back(forward);
+  }
+  Op last = make_op(LaneKind::Compute, "let go", {{0}});
+  last.releases = {{0}};
+  draft.ops.push_back(last);
+  Live live(kPage * 2);
+  EXPECT_EQ(live.executor.run(draft.build(), 0).memory.reserved_peak, kPage * 3);
+  EXPECT_THAT(live.arena.overdraft(), HasSubstr("\"parameters\" takes 8.19 KB more"));
 }
 
 TEST(LiveMemory, OfSlotsIsMadeOnceAndUsedInTurn) {
