@@ -242,20 +242,20 @@ class SweepSummary:
 
     def series_of(self, point: Point, without: tuple[str, ...] = (NETWORK,)) -> str:
         """The point's values on the other axes, as a label."""
-        return ", ".join(_setting(key, value) for key, value in point.values.items() if key not in without)
+        return ", ".join(setting(key, value) for key, value in point.values.items() if key not in without)
 
 
 def limiter_name(limiter: str) -> str:
     return "no limiter" if limiter == "none" else f"{limiter} limiter"
 
 
-def _setting(key: str, value) -> str:
+def setting(key: str, value) -> str:
     """One value of an axis, in words."""
     if key == LIMITER:
         return limiter_name(str(value))
     if key == RANKS:
         return "1 rank" if value == 1 else f"{value} ranks"
-    return f"{key} {value}"
+    return f"{key} {str(value).lower() if isinstance(value, bool) else value}"
 
 
 def ratio_of(point: Point, reference: Point | None, name: str) -> tuple[Estimate, str]:

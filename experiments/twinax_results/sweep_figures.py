@@ -10,6 +10,7 @@ from matplotlib.patches import Patch
 from . import figures, words
 from .chain_figure import chain
 from .fit_figure import fit
+from .speedup_figure import limiter_speedup
 from .statistics import Estimate
 from .summary import LIMITER, NETWORK, RANKS, SPLIT, Point, SweepSummary
 
@@ -289,7 +290,7 @@ def draw(summary: SweepSummary, folder: Path, prefix: str = "") -> list[figures.
     first = chain(summary, folder, prefix + chain.__name__)
     fits = [fit(summary, folder, prefix + fit.__name__)]
     has_runs = any(point.records for point in summary.points)
-    measured = (slowdown, step_time, limiter, efficiency, loss) if has_runs else ()
+    measured = (limiter_speedup, slowdown, step_time, limiter, efficiency, loss) if has_runs else ()
     if first is not None:
         measured = (step_time,)  # the batches differ, so that times, losses and memory of two points don't compare
     drawn = [first, *(figure(summary, folder, prefix + figure.__name__) for figure in measured), *fits]

@@ -1,6 +1,6 @@
 """A sweep's table: as aligned text, and as rows for the page."""
 
-from . import chain, words
+from . import chain, speedup, words
 from .load import Record
 from .summary import RANKS, Point, SweepSummary, figures_of
 
@@ -96,7 +96,7 @@ def notes_of(summary: SweepSummary) -> list[str]:
     if summary.sweep.fit:
         notes.append(f"{summary.sweep.fit} that fits: the largest for which short trials ran within the memory budget and never had to wait for memory.")
     made = chain.chain_of(summary)
-    notes += chain.notes_of(made) if made else []
+    notes += chain.notes_of(made) if made else speedup.notes_of(speedup.speedups_of(summary))
     notes += summary.flags()
     return notes + [f"Left out: {line}." for line in summary.sweep.left_out]
 

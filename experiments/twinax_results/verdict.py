@@ -2,6 +2,7 @@
 
 from . import words
 from .chain import batch_sentence, chain_of
+from .speedup import sentence, speedups_of
 from .summary import LIMITER, NETWORK, RANKS, Point, SweepSummary
 
 SAME = 1.05  # "as fast as": the whole interval lies below
@@ -13,6 +14,9 @@ def verdict_of(summary: SweepSummary) -> str:
     if made is not None and (said := [part for part in (batch_sentence(made), made.conclusion()) if part]):
         return f"{_subject(summary)}: {'; '.join(said)}."
     compared = _compared(summary)
+    speedups = sentence(speedups_of(summary))
+    if speedups and NETWORK not in summary.sweep.axes:
+        return f"{_subject(summary)}: {speedups}."
     if not compared:
         return f"{_subject(summary)}: no verdict, since no point has a ratio to a baseline ({_why(summary)})."
     reference = summary.reference_of(compared[0])
