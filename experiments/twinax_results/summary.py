@@ -1,6 +1,7 @@
 """What a sweep says: each point's medians over its runs, and how it compares with the baseline."""
 
 import math
+import re
 from dataclasses import dataclass, field
 
 import numpy
@@ -177,7 +178,9 @@ class SweepSummary:
         if reference is None or RANKS not in reference.values:
             return reference
         fewest = min((point.values[RANKS] for point in self.points), default=0)
-        return self.find({**reference.values, RANKS: self.sweep.baseline.get(RANKS, fewest)})
+        base = {**reference.values, RANKS: self.sweep.baseline.get(RANKS, fewest)}
+        first_network = {key: value for key, value in self.points[0].values.items() if key.startswith(("net.", "collective."))}
+        return self.find(base) or self.find({**base, **first_network})  # one rank uses no network, and is run over the first alone
 
     def _compare(self, point: Point) -> None:
         reference = self.reference_of(point)
@@ -225,9 +228,10 @@ class SweepSummary:
     def stands_for(self) -> str:
         """What the widest points stand for: the index's word, or that of their records."""
         measured = [point for point in self.points if point.records]
-        if not measured:
-            return self.sweep.stands_for
-        return max(measured, key=lambda point: point.ranks).records[0].stands_for or self.sweep.stands_for
+        text = self.sweep.stands_for
+        if measured:
+            text = max(measured, key=lambda point: point.ranks).records[0].stands_for or text
+        return re.sub(r", \d+ (tokens a node|sequences an accelerator) and step", "", text) if self.sweep.fit else text  # it differs by point
 
     def limiter_pairs(self) -> list[tuple[Point, Point, Estimate]]:
         """(window, none, ratio of the step times none / window) of points that differ by the limiter alone."""
