@@ -70,7 +70,7 @@ class Report(WrittenCase):
         self.assertRegex(output, r"(?m)^fsdp.limiter +train.batch that fits +runs ")
         self.assertRegex(output, r"(?m)^window +36 +6 ")
         self.assertRegex(output, r"(?m)^none +none +0 ")
-        self.assertIn("fsdp.limiter=none: nothing fits: out of memory at 8.", output)
+        self.assertIn('fsdp.limiter=none: nothing fits: out of memory at 8: "h.0" takes 3.0 MiB more.', output)
 
     def test_a_scaling_sweep_has_its_efficiency(self):
         output = self.report(self.write("scaling", "scaling")).stdout
