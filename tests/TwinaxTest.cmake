@@ -18,6 +18,9 @@ function(twinax_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${test_LINK} twinax_warnings twinax_sanitize GTest::gmock)
   if(test_RANKS)
+    if(TWINAX_SANITIZE STREQUAL "thread")
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
     target_link_libraries(${name} PRIVATE twinax_test_mpi_main)
     foreach(ranks ${test_RANKS})
       add_test(NAME ${name}.n${ranks}
@@ -70,6 +73,7 @@ set(twinax_test_environment
 if(TWINAX_SANITIZE)
   set(suppressions ${CMAKE_CURRENT_LIST_DIR}/support/suppressions)
   list(APPEND twinax_test_environment
+       TWINAX_TEST_SECONDS=140
        ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
        UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
        LSAN_OPTIONS=suppressions=${suppressions}/lsan.supp:print_suppressions=0

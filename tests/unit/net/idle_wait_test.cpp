@@ -24,6 +24,7 @@ namespace {
 
 constexpr Seconds kIdle{1};
 constexpr double kMostOfACore = 0.05;
+constexpr int kWaits = 2;  // the cheapest counts: what else the machine does can only add to a wait's cost
 
 /// The calling thread keeps to the first core that it may use, until this ends: the same on ranks that are bound to none.
 class OnOneCore {
@@ -59,9 +60,9 @@ void be_late(Meanwhile how, Clock& clock) {
   }
 }
 
-/// A wait shorter than was meant, of a rank that came late itself, counts as if it were that long.
-void expect_idle(Seconds waited, Seconds used) {
-  EXPECT_LT(used.value, kMostOfACore * std::max(waited, kIdle).value) << "in a wait of " << waited.value << " s";
+/// The share of a core that a wait used. One shorter than was meant, of a rank that came late itself, counts as if it were that long.
+double share_of_core(Seconds waited, Seconds used) {
+  return used / std::max(waited, kIdle);
 }
 
 Seconds process_cpu_time() {
@@ -130,18 +131,23 @@ TEST_P(IdleWait, CostsLittleOfACoreBetweenProcesses) {
   if (row.meanwhile == Meanwhile::ComputesOnTheSameCore) one_core.emplace();
   row.with_meeting([&](const Meet& meet) {
     World& world = test::world();
-    world.sleep_barrier();
-    if (world.rank() == 0) {
-      if (row.is_on_its_way) meet();
-      be_late(row.meanwhile, world.clock());
-      if (!row.is_on_its_way) meet();
-    } else if (world.rank() == world.size() - 1) {
-      const Seconds used_before = process_cpu_time();
-      const Seconds begin = world.clock().now();
-      meet();
-      expect_idle(world.clock().now() - begin, process_cpu_time() - used_before);
+    double least = 0;
+    for (int i = 0; i < kWaits; ++i) {
+      world.sleep_barrier();
+      if (world.rank() == 0) {
+        if (row.is_on_its_way) meet();
+        be_late(row.meanwhile, world.clock());
+        if (!row.is_on_its_way) meet();
+      } else if (world.rank() == world.size() - 1) {
+        const Seconds used_before = process_cpu_time();
+        const Seconds begin = world.clock().now();
+        meet();
+        const double share = share_of_core(world.clock().now() - begin, process_cpu_time() - used_before);
+        least = i == 0 ? share : std::min(least, share);
+      }
+      world.sleep_barrier();
     }
-    world.sleep_barrier();
+    EXPECT_LT(least, kMostOfACore);
   });
 }
 
@@ -167,7 +173,7 @@ TEST_P(IdleThreadWait, CostsLittleOfACoreBetweenThreads) {
       const Seconds used_before = thread_cpu_time();
       const Seconds begin = context.clock->now();
       meet_by_message(transport);
-      expect_idle(context.clock->now() - begin, thread_cpu_time() - used_before);
+      EXPECT_LT(share_of_core(context.clock->now() - begin, thread_cpu_time() - used_before), kMostOfACore);
     }
   });
 }
