@@ -63,8 +63,7 @@ class Chain:
 
     def efficiency_of(self, point: Point) -> Estimate:
         """Tokens a second and rank against the same on the fewest ranks: (seconds a step / batch a rank) there / here."""
-        base = self.summary.find({**point.values, RANKS: self.fewest})
-        rate, _ = ratio_of(point, base, "tokens_per_second")
+        rate, _ = ratio_of(point, self.summary.on_ranks(point, self.fewest), "tokens_per_second")
         return rate.scaled(self.fewest / self.most)
 
     @cached_property

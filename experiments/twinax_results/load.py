@@ -66,16 +66,15 @@ class Record:
 
     @property
     def model_factor(self) -> float:
-        """How many times larger the model stood for is than the one that was run; 1 if no other is named."""
-        stood_for = float(self.config.get("emulate", {}).get("parameters", 0))
-        return stood_for / self.parameters if stood_for > 0 and self.parameters > 0 else 1.0
+        """How many times longer a step of the model stood for takes than one of that which was run; 1 if no other is named."""
+        return self.environment["model_factor"]
 
     @property
     def wall_per_second(self) -> float:
         """Wall-clock seconds that stand for one second of the emulated training.
 
-        The dilation is for the model that was run. The one stood for computes and sends as many times more as it is larger, at latencies that
-        the emulation has shrunk by as much, so that a step of it takes as many times longer.
+        The dilation is for the model that was run. The one stood for computes and sends many times more, at latencies that the emulation has
+        shrunk by as much, so that a step of it takes as many times longer.
         """
         return self.dilation / self.model_factor
 
@@ -193,7 +192,7 @@ def _whole_steps(steps: dict[str, numpy.ndarray]) -> int:
 HEAD = ("schema", "kind", "name", "created_utc", "command", "complete", "stands_for", "parameters", "flags", "dilation_drift", "point",
         "repeat", "warmup_steps")  # fmt: skip
 ENVIRONMENT = ("hosts", "ranks", "ranks_per_node", "cpu", "cores", "mpi", "ucx", "hdf5", "compiler", "git_revision", "transport", "network",
-               "accelerator", "dilation")  # fmt: skip
+               "accelerator", "dilation", "model_factor", "token_factor")  # fmt: skip
 
 
 def load_record(path: Path) -> Record:

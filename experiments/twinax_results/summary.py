@@ -31,7 +31,7 @@ def figures_of(record: Record) -> dict[str, float]:
     return {
         "wall": _median(seconds),
         "cluster": _median(seconds) / record.wall_per_second,
-        "tokens_per_second": _median(record.measured("tokens") / seconds) * record.wall_per_second,
+        "tokens_per_second": _median(record.measured("tokens") / seconds) * record.wall_per_second * record.environment["token_factor"],
         "bound_ratio": _median(seconds / record.measured("lower_bound_seconds")),
         "computing": _median(compute - hidden),
         "hidden": _median(hidden),
@@ -177,8 +177,11 @@ class SweepSummary:
         """What efficiency refers to: the baseline on its ranks, or on the fewest if it names none."""
         if reference is None or RANKS not in reference.values:
             return reference
-        fewest = min((point.values[RANKS] for point in self.points), default=0)
-        base = {**reference.values, RANKS: self.sweep.baseline.get(RANKS, fewest)}
+        return self.on_ranks(reference, self.sweep.baseline.get(RANKS, min(point.values[RANKS] for point in self.points)))
+
+    def on_ranks(self, point: Point, ranks: int) -> Point | None:
+        """The same on so many ranks."""
+        base = {**point.values, RANKS: ranks}
         first_network = {key: value for key, value in self.points[0].values.items() if key.startswith(("net.", "collective."))}
         return self.find(base) or self.find({**base, **first_network})  # one rank uses no network, and is run over the first alone
 

@@ -86,8 +86,8 @@ def notes_of(summary: SweepSummary) -> list[str]:
         record = summary.sweep.records[0]
         if record.model_factor != 1:
             notes.append(
-                f"The model that was run has {words.count(record.parameters)} parameters, {words.digits(record.model_factor)} times fewer than the one "
-                f"stood for, which takes as many times longer in the same proportions; memory is that of the model that was run; a rank was {words.digits(record.dilation)} times slower than "
+                f"The model that was run has {words.count(record.parameters)} parameters; a step of the one stood for takes {words.digits(record.model_factor)} "
+                f"times as long in the same proportions; memory is that of the model that was run; a rank was {words.digits(record.dilation)} times slower than "
                 "what it stands for."
             )
     if any(point.records for point in summary.points):

@@ -81,14 +81,20 @@ void take_own_figures(const Config& config, net::Profile& profile) {
   if (const Seconds overhead = config.seconds("net.message_overhead"); overhead.value > 0) profile.message_overhead = overhead;
 }
 
-/// How many more bytes this run moves into a node for a FLOP than the model that is stood for.
-double bytes_per_flop(const Config& config, const StoodFor& model, const RunSize& run) {
+/// Sequences of the model that is stood for, on a node of the cluster, for one of this run; 0 if that isn't set.
+double sequences_there(const Config& config, const StoodFor& model, const RunSize& run) {
   const auto sequences = static_cast<double>(config.integer("emulate.sequences"));
-  if (sequences == 0) return 1;
-  if (model.sequence.value == 0 || run.sequence.value == 0) {
+  if (sequences > 0 && (model.sequence.value == 0 || run.sequence.value == 0)) {
     throw ConfigError("emulate.sequences is set: the FLOPs of which model? Name it by emulate.model, and train a model");
   }
-  const double there = model.parameters / (model.sequence.value * sequences * static_cast<double>(config.integer("emulate.accelerators")));
+  return sequences * static_cast<double>(config.integer("emulate.accelerators"));
+}
+
+/// How many more bytes this run moves into a node for a FLOP than the model that is stood for.
+double bytes_per_flop(const Config& config, const StoodFor& model, const RunSize& run) {
+  const double sequences = sequences_there(config, model, run);
+  if (sequences == 0) return 1;
+  const double there = model.parameters / (model.sequence.value * sequences);
   return static_cast<double>(run.parameters) / run.sequence.value / there;
 }
 
@@ -128,6 +134,15 @@ Emulation make_emulation(const Config& config, FlopsPerSecond rank_rate) {
   }
   if (config.real("net.dilation") > 0) emulation.dilation = config.real("net.dilation");
   return emulation;
+}
+
+Scale scale_of(const Config& config, const RunSize& run) {
+  const std::optional<StoodFor> model = stood_for(config);
+  if (!model) return {};
+  const double sequences = sequences_there(config, *model, run);
+  if (sequences == 0) return {.time = model->parameters / static_cast<double>(run.parameters)};
+  const double tokens_here = static_cast<double>(run.tokens_per_node) / static_cast<double>(run.sequences_per_node);
+  return {.time = sequences * (model->sequence.value / run.sequence.value), .tokens = sequences * model->tokens / tokens_here};
 }
 
 std::optional<net::Profile> make_profile(const Config& config, const Emulation& emulation, const RunSize& run) {

@@ -44,6 +44,16 @@ struct RunSize {
   std::int64_t tokens_per_node = 0;     ///< of a step
 };
 
+/// What a step of the model that is stood for is, beside a step of the run.
+struct Scale {
+  double time = 1;    ///< times as long at the same rate
+  double tokens = 1;  ///< times as many
+};
+
+/// By the FLOPs of what `emulate.sequences` says; without it, as many tokens of a model of more parameters. Throws ConfigError as
+/// make_profile does.
+[[nodiscard]] Scale scale_of(const Config& config, const RunSize& run);
+
 /// The network as a run applies it: the catalog's profile, for M nodes if `emulate.nodes` says so, for the model that is stood for,
 /// dilated. Null: unshaped. Throws ConfigError: a network, model or figure that can't be used.
 ///

@@ -23,6 +23,8 @@ record::RecordHead head_of(const net::World& world, const RunRequest& request, c
   head.command = request.command;
   head.config_toml = request.config.to_toml();
   head.environment = environment_of(world, request.config, summary.emulation, ranks, ranks_per_node);
+  head.environment.model_factor = summary.scale.time;
+  head.environment.token_factor = summary.scale.tokens;
   head.purposes.assign(net::kPurposes.begin(), net::kPurposes.end());
   head.choices = choices;
   head.stands_for = summary.stands_for;

@@ -36,7 +36,10 @@ StoodFor catalog_model(const Config& config, const std::string& name) {
                              .context = model.integer("model.context"),
                              .vocabulary = model.integer("model.vocabulary"),
                              .tied = model.flag("model.tied")};
-    return {.name = name, .parameters = elements(nn::gpt_units(shape)), .sequence = nn::gpt_step_flops(shape)};
+    return {.name = name,
+            .parameters = elements(nn::gpt_units(shape)),
+            .sequence = nn::gpt_step_flops(shape),
+            .tokens = static_cast<double>(shape.context)};
   }
   const nn::T5Shape shape{.layers = model.integer("model.layers"),
                           .decoder_layers = model.integer("model.decoder_layers"),
@@ -47,7 +50,10 @@ StoodFor catalog_model(const Config& config, const std::string& name) {
                           .context = model.integer("model.context"),
                           .targets = model.integer("model.context"),
                           .vocabulary = model.integer("model.vocabulary")};
-  return {.name = name, .parameters = elements(nn::t5_units(shape)), .sequence = nn::t5_step_flops(shape)};
+  return {.name = name,
+          .parameters = elements(nn::t5_units(shape)),
+          .sequence = nn::t5_step_flops(shape),
+          .tokens = static_cast<double>(shape.targets)};
 }
 
 /// Accelerators of the cluster that share one copy of the state.

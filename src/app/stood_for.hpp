@@ -18,6 +18,7 @@ struct StoodFor {
   std::string name;       ///< of the catalog; empty where the parameters alone are known
   double parameters = 0;  ///< of the model
   Flops sequence{0};      ///< of a sequence's training step, nothing computed twice; 0 where the parameters alone are known
+  double tokens = 0;      ///< of a sequence, that are trained on; 0 where the parameters alone are known
 };
 
 /// None if the run stands for its own model. A T5 of the catalog has as many targets as inputs, as in the published runs. Throws

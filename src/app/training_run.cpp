@@ -89,7 +89,9 @@ class TrainingRun {
     summary_.parameters = prepared_.workload.parameters();
     summary_.bits_per_token = std::numeric_limits<double>::quiet_NaN();
     summary_.bits_per_byte = std::numeric_limits<double>::quiet_NaN();
-    summary_.stands_for = stands_for(config_, network_.emulation, size_of_run(prepared_.workload, network_.nodes));
+    const RunSize size = size_of_run(prepared_.workload, network_.nodes);
+    summary_.stands_for = stands_for(config_, network_.emulation, size);
+    if (network_.emulation.accelerator != "none") summary_.scale = scale_of(config_, size);
   }
 
   /// Opens what the run leaves behind; on the first member alone.

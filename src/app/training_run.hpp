@@ -54,6 +54,7 @@ struct RunSummary {
   Seconds median_step{0};
   std::int64_t allocator_retries = 0;  ///< over all ranks, in steps that count and in evaluations
   std::string stands_for;
+  Scale scale;                ///< of what is stood for
   std::string choices;        ///< as agreed
   std::string out_of_budget;  ///< on all ranks that took part: why the run ended before its last step; empty if it didn't
 };

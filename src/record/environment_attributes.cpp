@@ -26,6 +26,8 @@ const std::array kMembers{
     NamedMember{"network", &Environment::network},
     NamedMember{"accelerator", &Environment::accelerator},
     NamedMember{"dilation", &Environment::dilation},
+    NamedMember{"model_factor", &Environment::model_factor},
+    NamedMember{"token_factor", &Environment::token_factor},
 };
 
 void read(hid_t group, const char* name, std::string& value, const std::string& path) {

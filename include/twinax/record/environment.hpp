@@ -23,6 +23,8 @@ struct Environment {
   std::string network{};      ///< the emulated profile; empty = the real network
   std::string accelerator{};  ///< the emulated one; empty = the real machine
   double dilation = 1;        ///< wall-clock seconds that stand for one second of the emulated cluster
+  double model_factor = 1;    ///< how many times longer a step of the model that is stood for takes, at the same rate
+  double token_factor = 1;    ///< tokens of that step for each of this run's
 };
 
 /// What this process can tell by itself: cpu, cores, hdf5, compiler, git_revision, and `hosts` of one rank; the rest is the caller's.

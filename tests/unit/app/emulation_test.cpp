@@ -129,6 +129,20 @@ TEST(Profile, KeepsTheBytesPerFlopOfTheModelThatIsStoodFor) {
   EXPECT_NEAR(profile->latency.value / 25e-9, 1, 0.001);
 }
 
+TEST(Scale, IsOfTheFlopsOrOfTheParameters) {
+  const double parameters = stood_for(of({"emulate.model=t5-11b"}))->parameters;
+  const double sequence = stood_for(of({"emulate.model=t5-11b"}))->sequence.value;
+  const RunSize run{.parameters = 1000000, .sequence = Flops{1e9}, .nodes = 2, .sequences_per_node = 50, .tokens_per_node = 600};
+  const Scale by_flops = scale_of(of({"emulate.cluster=ibm-vela", "emulate.model=t5-11b", "emulate.sequences=2"}), run);
+  EXPECT_NEAR(by_flops.time / (2 * 8 * sequence / 1e9), 1, 1e-9) << "two sequences on each of eight accelerators for one";
+  EXPECT_DOUBLE_EQ(by_flops.tokens, 2 * 8 * 512 / 12.0);
+  const Scale by_parameters = scale_of(of({"emulate.model=t5-11b"}), run);
+  EXPECT_NEAR(by_parameters.time / (parameters / 1e6), 1, 1e-9);
+  EXPECT_EQ(by_parameters.tokens, 1);
+  EXPECT_EQ(scale_of(of({"emulate.parameters=5e6"}), run).time, 5);
+  EXPECT_EQ(scale_of(of({}), run).time, 1);
+}
+
 TEST(Profile, HasTheFiguresThatTheConfigSets) {
   const auto rate_of = [](const std::vector<std::string>& assignments) {
     return make_profile(of(assignments), {}, {})->usable_rate().value;

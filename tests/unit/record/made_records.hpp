@@ -28,7 +28,9 @@ inline record::RecordHead full_head(std::int64_t ranks = 2) {
                       .transport = "mpi",
                       .network = "ethernet-25g",
                       .accelerator = "a100",
-                      .dilation = 12.5};
+                      .dilation = 12.5,
+                      .model_factor = 3.5,
+                      .token_factor = 1.5};
   head.purposes = {"gather", "reduce", "control"};
   head.choices = "matmul 1 2 3 = cblas\n";
   head.stands_for = "2 nodes";

@@ -88,6 +88,8 @@ TEST(ReadRecord, GivesBackTheEnvironment) {
   EXPECT_EQ(read.network, written.network);
   EXPECT_EQ(read.accelerator, written.accelerator);
   EXPECT_EQ(read.dilation, written.dilation);
+  EXPECT_EQ(read.model_factor, written.model_factor);
+  EXPECT_EQ(read.token_factor, written.token_factor);
 }
 
 TEST(ReadRecord, TakesTheMedianAfterTheWarmUp) {

@@ -181,6 +181,7 @@ RecordHead head_of(const Shape& shape, const std::string& name) {
   head.environment.accelerator = "a100";
   head.environment.mpi = "Open MPI 4.1.4";
   head.environment.dilation = kDilation;
+  head.environment.model_factor = 1.3e9 / 217'000;
   head.purposes = {"gather", "reduce"};
   head.choices = "matmul 128 64 64 = cblas\n";
   head.stands_for = fmt::format("{} nodes with 1 a100 each, 4096 tokens a node and step, a model of 1.3 billion parameters", shape.ranks);

@@ -38,7 +38,7 @@ def record(point=None, repeat=0, seconds=(1.0,), **changes) -> Record:
         "reductions_peak": numpy.full(len(times), 1),
     }
     environment = dict.fromkeys(("hosts", "cpu", "mpi", "ucx", "hdf5", "compiler", "git_revision", "transport", "network", "accelerator"), "")
-    environment |= {"ranks": 1, "ranks_per_node": 1, "cores": 1, "dilation": 1.0} | changes.pop("environment", {})
+    environment |= {"ranks": 1, "ranks_per_node": 1, "cores": 1, "dilation": 1.0, "model_factor": 1.0, "token_factor": 1.0} | changes.pop("environment", {})
     ranks = {name: numpy.tile(times[:, None], environment["ranks"]) for name in ("seconds", "compute_seconds", "waiting_seconds")}
     ranks["memory_peak_bytes"] = numpy.ones((len(times), environment["ranks"]), dtype=int)
     values = {"path": Path("made"), "kind": "train", "name": "made", "command": "", "created_utc": "", "is_complete": True, "config": {},

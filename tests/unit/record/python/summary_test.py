@@ -23,9 +23,9 @@ class Figures(unittest.TestCase):
         self.assertEqual(figures_of(record(seconds=[9.0, 2.0, 4.0], warmup_steps=1))["wall"], 3.0)
 
     def test_a_larger_model_stood_for_takes_as_many_times_longer(self):
-        emulated = {"config": {"emulate": {"parameters": 5000.0}}, "parameters": 1000, "environment": {"dilation": 4.0}}
+        emulated = {"environment": {"dilation": 4.0, "model_factor": 5.0, "token_factor": 10.0}}
         figures = figures_of(record(seconds=[2.0], **emulated))
-        self.assertEqual((figures["cluster"], figures["tokens_per_second"]), (2.5, 3.2))
+        self.assertEqual((figures["cluster"], figures["tokens_per_second"]), (2.5, 32.0))
 
     def test_the_clusters_clock_is_the_wall_clock_by_the_dilation(self):
         figures = figures_of(record(seconds=[2.0], environment={"dilation": 4.0}))
@@ -138,9 +138,9 @@ class Table(unittest.TestCase):
         self.assertEqual(lines, ["name       number", "---------  ------", "a               1", "long name     100"])
 
     def test_a_model_stood_for_is_said_to_be_larger(self):
-        emulated = {"config": {"emulate": {"parameters": 5e6}}, "parameters": 1000, "environment": {"accelerator": "a100"}}
+        emulated = {"parameters": 1000, "environment": {"accelerator": "a100", "model_factor": 5000.0}}
         summary = SweepSummary(sweep({NETWORK: ["infiniband-hdr"]}, FAST, [record(FAST, **emulated)]))
-        self.assertIn("1000 parameters, 5000 times fewer than the one stood for", " ".join(table.notes_of(summary)))
+        self.assertIn("1000 parameters; a step of the one stood for takes 5000 times as long", " ".join(table.notes_of(summary)))
 
 
 if __name__ == "__main__":
