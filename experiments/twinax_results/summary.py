@@ -180,10 +180,11 @@ class SweepSummary:
         return self.on_ranks(reference, self.sweep.baseline.get(RANKS, min(point.values[RANKS] for point in self.points)))
 
     def on_ranks(self, point: Point, ranks: int) -> Point | None:
-        """The same on so many ranks."""
+        """The same on so many ranks. One rank uses no network, and is run over the first alone."""
         base = {**point.values, RANKS: ranks}
-        first_network = {key: value for key, value in self.points[0].values.items() if key.startswith(("net.", "collective."))}
-        return self.find(base) or self.find({**base, **first_network})  # one rank uses no network, and is run over the first alone
+        if ranks == 1:
+            base |= {key: value for key, value in self.points[0].values.items() if key.startswith(("net.", "collective."))}
+        return self.find(base)
 
     def _compare(self, point: Point) -> None:
         reference = self.reference_of(point)
