@@ -1,6 +1,7 @@
 """The figure of one workload with limiters and without."""
 
 import math
+import textwrap
 from pathlib import Path
 
 from matplotlib.lines import Line2D
@@ -29,7 +30,10 @@ def _ratios(axis, speedups: list[Speedup], limiters: list[str]) -> None:
         marker = figures.MARKERS[limiters.index(one.limiter) % len(figures.MARKERS)]
         for row in one.published:
             axis.plot(row.speedup, y, marker="D", color=figures.INK, markerfacecolor="white", markersize=7, linestyle="none", zorder=4)
-            axis.annotate(row.label, (row.speedup, y), xytext=(0, -15), textcoords="offset points", ha="center", va="center", fontsize=8.4)
+            label = textwrap.fill(row.label, 16 if len(one.published) > 1 else 34)
+            near_edge = row.speedup < 1.2
+            axis.annotate(label, (row.speedup, y), xytext=(-5 if near_edge else 0, -8), textcoords="offset points",
+                          ha="left" if near_edge else "center", va="top", fontsize=8.4, linespacing=1)  # fmt: skip
             least, most = min(least, row.speedup), max(most, row.speedup)
         if not one.ratio.runs:
             axis.annotate(f"no ratio: {one.why_not}", (1, y), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9, style="italic")
@@ -60,8 +64,8 @@ def _retries(axis, speedups: list[Speedup], limiters: list[str]) -> None:
             axis.annotate(_retry(point), (0, y + offset), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8.6,
                           bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.75})  # fmt: skip
     axis.set_xlim(0, most * 1.1)
-    axis.set_title("Waits for memory")
-    axis.set_xlabel("retries a step and rank (beside: what each takes)")
+    axis.set_title("Waits for memory, and what each takes")
+    axis.set_xlabel("retries a step and rank")
 
 
 def limiter_speedup(summary: SweepSummary, folder: Path, name: str) -> figures.Drawn | None:
@@ -70,7 +74,7 @@ def limiter_speedup(summary: SweepSummary, folder: Path, name: str) -> figures.D
     if not speedups:
         return None
     limiters = list(dict.fromkeys(one.limiter for one in speedups))
-    figure, (ratios, retries) = figures.begin(f"One workload, with a limiter and without: {summary.sweep.title}", 0.9 + 0.66 * len(speedups), 2, (1.1, 1), share_y=True)
+    figure, (ratios, retries) = figures.begin(f"One workload, with a limiter and without: {summary.sweep.title}", 0.9 + 0.72 * len(speedups), 2, (1.1, 1), share_y=True)
     _ratios(ratios, speedups, limiters)
     _retries(retries, speedups, limiters)
     ratios.set_yticks(range(len(speedups)), [_name(one, len(limiters) > 1) for one in speedups], fontsize=9.5)
