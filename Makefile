@@ -7,7 +7,7 @@ SOURCES = $(shell find include src tests -name '*.hpp' -o -name '*.cpp')
 export OMPI_ALLOW_RUN_AS_ROOT ?= 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
 MPIRUN = mpirun --bind-to none --oversubscribe
-LIMITER_SWEEPS = rate-limiter rate-limiter-messages rate-limiter-workload rate-limiter-hidden
+LIMITER_SWEEPS = rate-limiter rate-limiter-messages rate-limiter-workload rate-limiter-hidden rate-limiter-sharding
 
 build: ## install what building needs (apt), then build build/twinax
 	cloud/install.sh run

@@ -206,7 +206,7 @@ class SweepSummary:
 
     @property
     def is_scaling(self) -> bool:
-        return len({point.ranks for point in self.points}) > 1
+        return len({point.ranks for point in self.points if point.records}) > 1
 
     @property
     def has_limiters(self) -> bool:

@@ -2,13 +2,14 @@
 
 import math
 import unittest
+from dataclasses import replace
 
 from records import record, sweep
 from twinax_results import table
 from twinax_results.summary import SweepSummary, figures_of
 from twinax_results.verdict import verdict_of
 
-NETWORK, LIMITER = "net.profile", "fsdp.limiter"
+NETWORK, LIMITER, STRATEGY = "net.profile", "fsdp.limiter", "fsdp.strategy"
 FAST, SLOW = {NETWORK: "infiniband-hdr"}, {NETWORK: "ethernet-25g"}
 
 
@@ -64,6 +65,13 @@ class Ratios(unittest.TestCase):
     def test_strong_scaling_is_as_efficient_as_it_is_fast(self):
         records = [record({"ranks": n}, 0, [seconds], environment={"ranks": n}) for n, seconds in ((1, 1.0), (4, 0.5))]
         self.assertEqual(SweepSummary(sweep({"ranks": [1, 4]}, {"ranks": 1}, records)).points[1].efficiency.value, 0.5)
+
+    def test_a_point_without_a_run_makes_no_scaling(self):
+        records = [record({STRATEGY: "full"}, i, environment={"ranks": 2}) for i in range(6)]
+        made = sweep({STRATEGY: ["full", "replicate"]}, {STRATEGY: "full"}, records)
+        shared = SweepSummary(replace(made, points=[*made.points, {STRATEGY: "replicate"}]))
+        self.assertFalse(shared.is_scaling)
+        self.assertNotIn("efficiency", verdict_of(shared))
 
     def test_an_oversubscribed_point_gets_no_ratio(self):
         slow = two_networks([2.0] * 6, flags=("oversubscribed",)).points[1]
