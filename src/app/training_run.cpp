@@ -106,7 +106,8 @@ class TrainingRun {
       const std::int64_t steps = config_.integer("train.steps");
       for (std::int64_t s = 0; s < steps; ++s) train_step(s, steps);
     } catch (const fsdp::StepOutOfBudget& shortage) {
-      summary_.out_of_budget = shortage.what();
+      const auto rank = static_cast<std::size_t>(shortage.rank());
+      summary_.out_of_budget = fmt::format("rank {} on {}: {}", rank, world_.hosts()[rank], shortage.shortage());
       if (is_root()) output_->add_flag("out_of_budget");
     }
     finish();

@@ -148,7 +148,7 @@ void TrainerBodies::check_budget() {
   all_.all_gather_bytes(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)), net::Purpose::Control);
   for (std::size_t r = 0; r < ranks; ++r) {
     const std::string text = all.substr(r * kLength, kLength).c_str();
-    if (!text.empty()) throw StepOutOfBudget("rank " + std::to_string(all_.group().ranks[r]) + ": " + text);
+    if (!text.empty()) throw StepOutOfBudget(all_.group().ranks[r], text);
   }
 }
 

@@ -82,7 +82,7 @@ class Memory(CommandTest):
                 result = self.train(ranks, transport, record__path=path, memory__budget=budget)
                 self.assertEqual(result.code, 1, result.out + result.err)
                 self.assertEqual(len(result.errors), 1, result.err)
-                self.assertRegex(result.errors[0], r'rank \d: out of the memory budget of .* "(parameters|gradients) .*" takes .* more')
+                self.assertRegex(result.errors[0], r'rank \d on \S+: out of the memory budget of .* "(parameters|gradients) .*" takes .* more')
                 self.assertRegex(result.errors[0], r"activations [\d.]+ [KM]B")
                 head, steps = self.record_of(result, path)
                 self.assertEqual(head["complete"], 1)

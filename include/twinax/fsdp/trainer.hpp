@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "twinax/base/dtype.hpp"
@@ -68,7 +69,15 @@ struct StepOutcome {
 /// A step that went over the memory budget on some rank: all ranks throw it, with the same message, when the step is over.
 class StepOutOfBudget : public OutOfBudget {
  public:
-  using OutOfBudget::OutOfBudget;
+  StepOutOfBudget(int rank, const std::string& shortage)
+      : OutOfBudget("rank " + std::to_string(rank) + ": " + shortage), rank_(rank), shortage_(shortage) {}
+  /// The first rank that went over, and what it says of it.
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] const std::string& shortage() const { return shortage_; }
+
+ private:
+  int rank_;
+  std::string shortage_;
 };
 
 /// Trains a model whose units are sharded, replicated or both over a group of ranks, by running one step graph a step.
